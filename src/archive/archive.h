@@ -58,7 +58,7 @@ typedef struct ak_run {
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* the JSON text whose hash it has today; NULL: not known */
+    char *environment_json; /* the environment, as the JSON text that is hashed; NULL: not known */
     char *options_json;     /* JSON: budgets, seed, command line; NULL: not known */
     /* The object that tune --json prints. NULL if there is none; before the run ends, an object
        that has only the member "warnings"; of an imported run, only the figures of its finish

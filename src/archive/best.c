@@ -170,9 +170,8 @@ static const json_t *candidate_of(const json_t *result, const char *config)
 }
 
 /* Reads the winner of a run's finish or, if `wanted` is not NULL, the candidate with that
-   configuration; returns false if there is none. A run that was cancelled has no finish: its result
-   names a best configuration, too, but that configuration was not measured again after its trial.
-   */
+   configuration. Returns false if there is none. A run that was cancelled has no finish: its result
+   names a best configuration, too, but only the search has measured that. */
 static bool read_winner(winner *out, const json_t *result, const char *wanted)
 {
     if (json_array_size(json_object_get(result, "contestants")) == 0) {
@@ -208,8 +207,7 @@ typedef struct finish {
     winner won;     /* borrows from the result */
 } finish;
 
-/* The finishes whose winners compete, the latest first; earlier ones than AK_CONTEST_MAX of them
-   are left out. */
+/* The finishes whose winners compete: the latest AK_CONTEST_MAX of them, the latest first. */
 typedef struct finishes {
     ak_archive *archive;
     const ak_archive_filter *filter; /* of the trials that may be the best */
@@ -405,8 +403,8 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
     return AK_OK;
 }
 
-/* Replaces the best trial by the best winner among the finishes of the task that `like` has, if
-   there is one. */
+/* Replaces the best trial by the best winner among the finishes of the task and environment of
+   `like`, if there is one. */
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
