@@ -1013,8 +1013,8 @@ typedef struct pass_code {
    for the grid and the arguments may also use resident_clusters, the number of clusters that the
    device holds at once. */
 typedef struct kernel_code {
-    const char *entry,
-        *specialised; /* the second has the variant's own sizes compiled in, or is NULL */
+    /* `specialised` has the variant's own sizes compiled in, or is NULL. */
+    const char *entry, *specialised;
     program use, shared, early, block[3], cluster[3], grid[3], let[LETS_MAX];
     int lets, maps, passes, asks_residents;
     map_code map[MAPS_MAX];
@@ -1052,8 +1052,8 @@ struct akr_bundle {
     int choice[OPTIONS_MAX];
     double number[OPTIONS_MAX];
     program shape[AKR_ARGUMENTS_MAX][AKR_RANK_MAX], pitch[AKR_ARGUMENTS_MAX];
-    const char
-        *names[NAMES_MAX]; /* names that the program being read may use: sizes, values of `let` */
+    /* names that the program that is being read may use: sizes, values of `let` */
+    const char *names[NAMES_MAX];
     int name_count;
     struct gpu *gpu; /* NULL: for the CPU, or not loaded */
     token *tokens;
@@ -2266,8 +2266,7 @@ akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *er
 
 /* A tensor map of a planned_kernel. */
 typedef struct planned_map {
-    uint64_t map[16],
-        offset; /* a tensor map with PLACEHOLDER as address; offset in the workspace */
+    uint64_t map[16], offset; /* the map with PLACEHOLDER as address; the offset in the workspace */
     unsigned char used, argument, in_workspace;
 } planned_map;
 

@@ -90,6 +90,7 @@ bool ak_archive_is_at(const char *path);
    current schema.) */
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
 
+/* Adds a run. Returns AK_INVALID if the archive has one with this id. */
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
 /* Sets the end and the result of a run. If `ended` is NULL, the run goes on, and the result holds
    what is known so far. */

@@ -1,14 +1,14 @@
 /*
  * best.c: finds the best configuration of a task.
  *
- * The lowest of many noisy medians is partly luck, and the time is too low. A run therefore ends
+ * The lowest of many noisy medians is partly luck, so its time is too low. A run therefore ends
  * with a finish, which measures the best candidates again beside the default and the libraries. The
- * winner of that comparison counts more than any single trial. The trials of an implementation
- * compete only within its latest environment, unless that is not known; if an edit of the source
- * was taken back, the latest that measured the kernel as it is now takes its place. After that the
- * best of each implementation compete if their environments differ from the latest of all only in
- * the source. A configuration that a failed trial refutes (ak_trial_refutes) never competes, even
- * if an earlier trial passed: the finish checks more sizes than the search.
+ * winner of that comparison counts more than any single trial. Of an implementation, only the
+ * trials in its latest environment compete (all of them if that is not known). If an edit of the
+ * source was taken back, the latest environment in which the kernel was as it is now takes that
+ * place. Then the best of each implementation compete, if their environments differ from the latest
+ * of all only in the source. A configuration that a failed trial refutes (ak_trial_refutes) never
+ * competes, even if an earlier trial passed: the finish checks more sizes than the search.
  *
  * The lowest of the times that several finishes measured would be luck again. So what counts for a
  * configuration is the latest finish that measured it: if the configuration lost there, none of its

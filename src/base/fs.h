@@ -29,7 +29,7 @@ ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_erro
 /* Writes a file as ak_fs_write does, but one that only the user may read or write, whatever the
    umask. The mode of a target that is not a regular file stays as it is. */
 ak_status ak_fs_write_private(const char *path, const void *data, size_t length, ak_error *err);
-/* Creates an empty file that only the user may read or write. Returns false and does nothing if the
+/* Creates an empty file that only the user may read or write. Returns false, with errno set, if the
    file exists or cannot be created. */
 bool ak_fs_create_private(const char *path);
 /* Returns true if both exist and the path, after links are followed, lies below the folder. */

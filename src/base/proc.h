@@ -1,9 +1,9 @@
 /*
- * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
- * process group of its own, which is killed as a whole. Unless its spec says otherwise, a child is
- * killed when the thread that started it ends (PR_SET_PDEATHSIG), and inherits no open files,
- * except stderr if ak_proc_start starts it, nor ignored or blocked signals, except an ignored
- * SIGHUP (nohup).
+ * proc.h: starts, runs and ends child processes. They are started from an argv, never through a
+ * shell. Each is in a process group of its own, which is killed as a whole. Unless its spec says
+ * otherwise, a child is killed when the thread that started it ends (PR_SET_PDEATHSIG). It inherits
+ * no open files, except stderr if ak_proc_start starts it, and no ignored or blocked signals,
+ * except an ignored SIGHUP (nohup).
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H

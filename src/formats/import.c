@@ -93,8 +93,8 @@ static ak_status check_consistent(ak_trial *t, const char *where, ak_error *err)
 
 /* ---- rates and efficiency ------------------------------------------------------------------- */
 
-/* The efficiency of a kernel that memory bounds is that of memory, even if its data stay in a cache
-   that all cores share. Such caches are up to CACHED times as fast. */
+/* The efficiency of a kernel that is bound by memory is a share of the bandwidth of memory, even if
+   its data stay in a cache that all cores share. Such a cache is up to CACHED times as fast. */
 #define CACHED 16.0
 /* No device does more than this: tens of times what the largest did in 2026, from its first cache
    and with its narrowest type. */
