@@ -1,8 +1,8 @@
 /*
- * ak_runtime.c: see ak_runtime.h. One file, so that it can be dropped into another program's tree,
- * which is why it is longer than others. In this order: errors; SHA-256; the archive that a bundle
- * is (an uncompressed tar file); JSON; whole-number programs, which are what a bundle has in place
- * of formulas; reading bundle.json; the CUDA driver; this machine; loading code; launches on a GPU;
+ * ak_runtime.c: see ak_runtime.h. The runtime is one file, and so longer than others, so that it
+ * can be copied into another program's tree. In this order: errors; SHA-256; the files of a bundle,
+ * which is an uncompressed tar file; JSON; whole-number programs, which a bundle has in place of
+ * formulas; reading bundle.json; the CUDA driver; this machine; loading code; launches on a GPU;
  * queries; threads; runs.
  *
  * Nothing that comes from a file is trusted: every length, index and number is checked once, when
@@ -146,8 +146,7 @@ static int dtype_named(const char *text)
     return i < DTYPES ? i : -1;
 }
 
-/* ---- SHA-256 (FIPS 180-4) ---------------------------------------------------------------------
- */
+/* ---- SHA-256 (FIPS 180-4) -------------------------------------------------------------------- */
 
 static const uint32_t sha_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -219,8 +218,7 @@ void akr_sha256(char out[65], const void *data, size_t length)
     }
 }
 
-/* ---- the files of a bundle --------------------------------------------------------------------
- */
+/* ---- the files of a bundle ------------------------------------------------------------------- */
 
 typedef struct entry {
     char name[PATH_BYTES / 16];
@@ -321,7 +319,7 @@ static akr_status read_all(unsigned char **out, size_t *length, const char *path
     return AKR_OK;
 }
 
-/* Returns 1 if the name is a path that stays below the folder. */
+/* Returns 1 if the name is a path that stays below the folder of the bundle. */
 static int is_plain_name(const char *name)
 {
     const char *p = name;
@@ -442,8 +440,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
     return AKR_OK;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 typedef struct node {
     char type;       /* { [ " i (whole number) r (another number) t f n */
@@ -823,8 +820,7 @@ static int index_in(const char *text, const char *const *names, int count)
     return -1;
 }
 
-/* ---- whole-number programs --------------------------------------------------------------------
- */
+/* ---- whole-number programs ------------------------------------------------------------------- */
 
 /* A program is a list of tokens, such as ["M", 15, "+", 16, "//"], for a stack machine: a number or
    the name of a size is pushed; an operation pops its operands and pushes its result. Operations
@@ -976,8 +972,7 @@ static int evaluate(int64_t *out, const token *tokens, program p, const int64_t 
     return !stack[0].bad;
 }
 
-/* ---- the bundle -------------------------------------------------------------------------------
- */
+/* ---- the bundle ------------------------------------------------------------------------------ */
 
 /* The arguments of a kernel for the CPU, as ak_host.h declares them in ABI 1. */
 typedef struct host_call {
@@ -994,8 +989,8 @@ typedef struct host_call {
     void *pool;
 } host_call;
 
-/* A view of an argument for the tensor copy engine (a tensor map), with programs for its numbers.
- */
+/* A tensor map: a view of an argument, or of a copy of it in the workspace, for the tensor copy
+   engine. Programs compute its numbers. */
 typedef struct map_code {
     int64_t argument;
     program use, workspace, swizzle, promotion, size[MAP_RANK_MAX], stride[MAP_RANK_MAX],
@@ -1018,8 +1013,8 @@ typedef struct pass_code {
    for the grid and the arguments may also use resident_clusters, the number of clusters that the
    device holds at once. */
 typedef struct kernel_code {
-    const char *entry,
-        *specialised; /* the second has the variant's own sizes compiled in, or is NULL */
+    /* `specialised` has the variant's own sizes compiled in, or is NULL. */
+    const char *entry, *specialised;
     program use, shared, early, block[3], cluster[3], grid[3], let[LETS_MAX];
     int lets, maps, passes, asks_residents;
     map_code map[MAPS_MAX];
@@ -1057,8 +1052,8 @@ struct akr_bundle {
     int choice[OPTIONS_MAX];
     double number[OPTIONS_MAX];
     program shape[AKR_ARGUMENTS_MAX][AKR_RANK_MAX], pitch[AKR_ARGUMENTS_MAX];
-    const char
-        *names[NAMES_MAX]; /* names that the program being read may use: sizes, values of `let` */
+    /* names that the program that is being read may use: sizes, values of `let` */
+    const char *names[NAMES_MAX];
     int name_count;
     struct gpu *gpu; /* NULL: for the CPU, or not loaded */
     token *tokens;
@@ -1127,8 +1122,8 @@ static int read_token(token *out, const akr_bundle *b, const node *n)
     return out->value >= 0;
 }
 
-/* Reads a program. Returns 0 if it is not valid: it must never pop an empty stack, and must leave
-   exactly one value. */
+/* Reads a program. Returns 0 without memory, or if the program is not valid: it must never pop an
+   empty stack or fill more than STACK_MAX cells, and must leave exactly one value. */
 static int read_program(program *out, akr_bundle *b, const node *array)
 {
     int count, depth = 0;
@@ -1649,8 +1644,7 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
     return check_problem(b, f, root, err);
 }
 
-/* ---- the CUDA driver --------------------------------------------------------------------------
- */
+/* ---- the CUDA driver ------------------------------------------------------------------------- */
 
 /* Structures and numbers of cuda.h, which need not be installed. */
 typedef uint64_t device_address;
@@ -1851,8 +1845,7 @@ static void close_gpu(akr_bundle *b)
     b->gpu = NULL;
 }
 
-/* ---- this machine -----------------------------------------------------------------------------
- */
+/* ---- this machine ---------------------------------------------------------------------------- */
 
 /* Returns the words of the line "flags" (x86) or "Features" (ARM) of /proc/cpuinfo, each between
    blanks. The caller frees them. */
@@ -1936,8 +1929,9 @@ static akr_status allow_tiles(const akr_bundle *b, const node *needs, akr_error 
                                 : "it needs Linux 5.16 or later on a processor with AMX");
 }
 
-/* Checks that the device can run the code. Code for "sm_90a" runs on compute capability 9.0 only,
-   code for "sm_90" on 9.0 and later 9.x. */
+/* Checks that the device can run the code. Code for "sm_90" runs on compute capability 9.0 and
+   later 9.x. Code with a suffix, such as "sm_90a" or "sm_100f", is accepted only on its own compute
+   capability. */
 static akr_status check_gpu(akr_bundle *b, const node *needs, akr_error *err)
 {
     const char *architecture = text_of(&b->document, needs, "architecture");
@@ -1990,8 +1984,7 @@ static akr_status check_machine(akr_bundle *b, akr_error *err)
     return allow_tiles(b, needs, err);
 }
 
-/* ---- loading code -----------------------------------------------------------------------------
- */
+/* ---- loading code ---------------------------------------------------------------------------- */
 
 static int write_all(int fd, const unsigned char *data, size_t length)
 {
@@ -2269,16 +2262,15 @@ akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *er
     return open_files(out, &f, path, flags, err);
 }
 
-/* ---- launches on a GPU ------------------------------------------------------------------------
- */
+/* ---- launches on a GPU ----------------------------------------------------------------------- */
 
-/* The launch of a kernel as akr_plan.launch stores it: complete except for the addresses. */
+/* A tensor map of a planned_kernel. */
 typedef struct planned_map {
-    uint64_t map[16],
-        offset; /* a tensor map with PLACEHOLDER as address; offset in the workspace */
+    uint64_t map[16], offset; /* the map with PLACEHOLDER as address; the offset in the workspace */
     unsigned char used, argument, in_workspace;
 } planned_map;
 
+/* The launch of a kernel as akr_plan.launch stores it: complete except for the addresses. */
 typedef struct planned_kernel {
     void *function;
     uint32_t grid[3], block[3], cluster[3], shared_bytes; /* cluster[0] is 0 if none is set */
@@ -2573,8 +2565,7 @@ static akr_status plan_launch(akr_plan *plan, const akr_bundle *b, akr_error *er
                            : AKR_OK;
 }
 
-/* ---- queries ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* Returns the distance between two sets of sizes: the sum of the squares of ln(a / b). */
 static double distance(const int64_t *a, const int64_t *b, int count)
@@ -2795,15 +2786,14 @@ akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *
     return AKR_OK;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* Each worker has a slot. To start the worker, the caller changes `go`; the worker copies the
    number to `done` when it has ended. A worker that wants to sleep sets `asleep`, reads `go` once
    more, and sleeps (futex) while `go` is unchanged. The caller changes `go`, then wakes the worker
    if `asleep` is set. These accesses are sequentially consistent: either the worker sees the new
-   number, or the caller sees `asleep`, so no start is lost. Words that different threads write in
-   every region are a cache line apart. */
+   number, or the caller sees `asleep`, so no start is lost. A region is one call of pool_parallel;
+   words that different threads write in every region are a cache line apart. */
 #define LINE        64
 #define SPIN_NS     100000
 #define SPIN_STEP   16
@@ -3029,8 +3019,7 @@ static void alone_barrier(void *opaque)
     (void)opaque;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static int misaligned(const void *p, size_t alignment)
 {

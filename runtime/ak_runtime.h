@@ -179,6 +179,7 @@ typedef struct akr_info {
     size_t alignment;   /* bytes; alignment of the workspace */
 } akr_info;
 
+/* Returns the description of a bundle, which lives as long as the bundle. */
 AKR_API const akr_info *akr_describe(const akr_bundle *bundle);
 /* Returns a measured size, which is `size_count` numbers; NULL past the last one. */
 AKR_API const int64_t *akr_measured_size(const akr_bundle *bundle, int index);
@@ -215,10 +216,10 @@ typedef struct akr_tensor {
     int64_t stride[AKR_RANK_MAX]; /* distance from one element to the next along each extent */
 } akr_tensor;
 
-/* Does the same from the shapes of all `count` arguments, in order; dtypes and strides must fit,
-   too, except that a single element may have any rank and strides. Fails with AKR_SHAPE if the
-   shapes do not determine every size. The data is not read. An unused argument may have a rank of
-   -1. */
+/* Does what akr_query does, but takes the sizes from the shapes of all `count` arguments, in order.
+   Dtypes and strides must fit, too, except that a single element may have any rank and strides.
+   Fails with AKR_SHAPE if the shapes do not determine every size. The data is not read. An unused
+   argument may have a rank of -1. */
 AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *tensors,
                              int count, akr_error *err);
 
@@ -231,6 +232,7 @@ AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_
    child opens its own. */
 typedef struct akr_pool akr_pool;
 AKR_API akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err);
+/* Ends the threads of a pool, which no call may be using. `pool` may be NULL. */
 AKR_API void akr_pool_close(akr_pool *pool);
 
 /* Lets akr_run_team use the program's own threads in place of a pool. `parallel` runs task(context,

@@ -58,7 +58,7 @@ typedef struct ak_run {
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* the JSON text whose hash it has today; NULL: not known */
+    char *environment_json; /* the environment, as the JSON text that is hashed; NULL: not known */
     char *options_json;     /* JSON: budgets, seed, command line; NULL: not known */
     /* The object that tune --json prints. NULL if there is none; before the run ends, an object
        that has only the member "warnings"; of an imported run, only the figures of its finish
@@ -90,6 +90,7 @@ bool ak_archive_is_at(const char *path);
    current schema.) */
 ak_status ak_archive_open_copy(ak_archive **out, const char *path, ak_error *err);
 
+/* Adds a run. Returns AK_INVALID if the archive has one with this id. */
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
 /* Sets the end and the result of a run. If `ended` is NULL, the run goes on, and the result holds
    what is known so far. */

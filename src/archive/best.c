@@ -1,14 +1,14 @@
 /*
  * best.c: finds the best configuration of a task.
  *
- * The lowest of many noisy medians is partly luck, and the time is too low. A run therefore ends
+ * The lowest of many noisy medians is partly luck, so its time is too low. A run therefore ends
  * with a finish, which measures the best candidates again beside the default and the libraries. The
- * winner of that comparison counts more than any single trial. The trials of an implementation
- * compete only within its latest environment, unless that is not known; if an edit of the source
- * was taken back, the latest that measured the kernel as it is now takes its place. After that the
- * best of each implementation compete if their environments differ from the latest of all only in
- * the source. A configuration that a failed trial refutes (ak_trial_refutes) never competes, even
- * if an earlier trial passed: the finish checks more sizes than the search.
+ * winner of that comparison counts more than any single trial. Of an implementation, only the
+ * trials in its latest environment compete (all of them if that is not known). If an edit of the
+ * source was taken back, the latest environment in which the kernel was as it is now takes that
+ * place. Then the best of each implementation compete, if their environments differ from the latest
+ * of all only in the source. A configuration that a failed trial refutes (ak_trial_refutes) never
+ * competes, even if an earlier trial passed: the finish checks more sizes than the search.
  *
  * The lowest of the times that several finishes measured would be luck again. So what counts for a
  * configuration is the latest finish that measured it: if the configuration lost there, none of its
@@ -170,9 +170,8 @@ static const json_t *candidate_of(const json_t *result, const char *config)
 }
 
 /* Reads the winner of a run's finish or, if `wanted` is not NULL, the candidate with that
-   configuration; returns false if there is none. A run that was cancelled has no finish: its result
-   names a best configuration, too, but that configuration was not measured again after its trial.
-   */
+   configuration. Returns false if there is none. A run that was cancelled has no finish: its result
+   names a best configuration, too, but only the search has measured that. */
 static bool read_winner(winner *out, const json_t *result, const char *wanted)
 {
     if (json_array_size(json_object_get(result, "contestants")) == 0) {
@@ -208,8 +207,7 @@ typedef struct finish {
     winner won;     /* borrows from the result */
 } finish;
 
-/* The finishes whose winners compete, the latest first; earlier ones than AK_CONTEST_MAX of them
-   are left out. */
+/* The finishes whose winners compete: the latest AK_CONTEST_MAX of them, the latest first. */
 typedef struct finishes {
     ak_archive *archive;
     const ak_archive_filter *filter; /* of the trials that may be the best */
@@ -405,8 +403,8 @@ static ak_status take_best(ak_trial *best, const finishes *f, ak_error *err)
     return AK_OK;
 }
 
-/* Replaces the best trial by the best winner among the finishes of the task that `like` has, if
-   there is one. */
+/* Replaces the best trial by the best winner among the finishes of the task and environment of
+   `like`, if there is one. */
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {

@@ -30,8 +30,8 @@ static ak_status place_then(char **out, ak_archive *archive, const ak_trial *tri
 }
 
 /* Finds out whether the sources of the trial's implementation, read from the kernel at `place`,
-   have another hash. Returns false if `place` has another kernel or none, or none with this
-   implementation, or if it cannot be read. */
+   have another hash than `then`. Returns false if `place` is NULL, has another kernel or none, or
+   none with this implementation, or cannot be read. */
 static bool compare_now(bool *out_changed, const char *then, const char *place,
                         const ak_trial *trial)
 {
@@ -49,8 +49,8 @@ static bool compare_now(bool *out_changed, const char *then, const char *place,
 }
 
 /* Looks for the kernel of a trial where it may be, `place` first. Sets *out_place to where it is,
-   which the caller frees, and *changed to whether its sources are others now; *out_place is NULL if
-   nobody knows. */
+   which the caller frees, and *changed to whether its sources are others now. *out_place is NULL if
+   that cannot be told. */
 static ak_status look(char **out_place, bool *changed, ak_archive *archive, const ak_trial *trial,
                       const char *place, ak_error *err)
 {

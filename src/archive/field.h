@@ -5,8 +5,9 @@
  * because checksums depend on the order, and add a step to schema.c that gives older archives its
  * column. If its kind is not among those of later fields so far, extend has_value in trial.c.
  *
- * X(name, kind, member of ak_trial, who sets it). `name` is the name in the archive, in CSV and in
- * JSON; but JSON has one member, ci_ms, for both ends of the interval.
+ * X(name, kind, member of ak_trial, who sets it). `name` is the name in the archive, in JSON and in
+ * CSV; but JSON has one member, ci_ms, for both ends of the interval, and in CSV the kernel is
+ * called "name".
  */
 #ifndef AK_ARCHIVE_FIELD_H
 #define AK_ARCHIVE_FIELD_H
@@ -112,6 +113,7 @@ extern const ak_field ak_fields[AK_FIELD_COUNT];
 bool ak_field_is_text(ak_field_kind kind);
 /* Returns whether a field is one of the two ends of the time's interval. */
 bool ak_field_is_interval(const ak_field *field);
+/* Return the address of a trial's field, which must be of that type. */
 char **ak_field_text(const ak_trial *trial, const ak_field *field);
 int *ak_field_int(const ak_trial *trial, const ak_field *field);
 int64_t *ak_field_long(const ak_trial *trial, const ak_field *field);

@@ -27,6 +27,7 @@ bool ak_noise_is_clean(const json_t *noise);
 void ak_speed_judge(ak_speed *s, const ak_speed *control, bool clean);
 /* Reads what a recorded candidate is ordered by; cost 0 if it is a library or did not run. */
 ak_contender ak_contender_read(const json_t *candidate);
+/* Orders the candidates of a recorded finish. */
 void ak_finish_order_of(ak_finish_order *out, const json_t *candidates);
 /* Returns the candidate that is the "best" of a result: the one with the same time and the same
    configuration or, in older archives, with the same time and no configuration. It is borrowed;

@@ -1,10 +1,11 @@
 /*
  * rows.c: writes trials to the archive and reads them.
  *
- * SQL texts are composed of constants and the ids of trials; every text is bound. Unless the caller
- * has begun a transaction, adding a trial is one INSERT in a transaction of its own, after another
- * one if the trial brings a new environment. With synchronous = FULL the trial is on the disk when
- * the call returns, at the cost of one flush of the write-ahead log.
+ * SQL texts are composed of constants, the ids of trials and the names of a problem's sizes, which
+ * are identifiers; every other text is bound. Unless the caller has begun a transaction, adding a
+ * trial is one INSERT in a transaction of its own, after another one if the trial brings a new
+ * environment. With synchronous = FULL the trial is on the disk when the call returns, at the cost
+ * of one flush of the write-ahead log.
  */
 #include "archive/archive.h"
 
@@ -237,8 +238,8 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
         return AK_OK;
     case AK_FIELD_REAL:
     case AK_FIELD_MEASURED: {
-        /* Another program wrote a number that is not finite, or a measurement that is negative: our
-           checks refuse both. */
+        /* Only another program can have stored a number that is not finite, or a measurement that
+           is negative: ak_trial_validate refuses both. */
         const double value = sqlite3_column_double(row, column);
         const bool negative = field->kind == AK_FIELD_MEASURED && value < 0;
         *ak_field_real(trial, field) = value;

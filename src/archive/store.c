@@ -1,5 +1,4 @@
-/* store.c: turns errors of SQLite into messages, and has the small SQLite helpers that the files of
-   this folder share. */
+/* store.c: turns errors of SQLite into messages, and has the small SQLite helpers of store.h. */
 #include "archive/store.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* store.h: the open archive, for the files of this folder. */
+/* store.h: the open archive, for the files of this folder and a few others that need its SQL. */
 #ifndef AK_ARCHIVE_STORE_H
 #define AK_ARCHIVE_STORE_H
 
@@ -38,6 +38,7 @@ ak_status ak_run_to_json(json_t **out, const ak_run *run, ak_error *err);
 ak_status ak_store_import_run(ak_archive *archive, const json_t *object, ak_error *err);
 ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err);
 ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err);
+/* Sets how long SQLite waits for the locks of other programs. */
 void ak_store_busy(ak_archive *archive, int ms);
 void ak_waiting_free(ak_archive *archive);
 

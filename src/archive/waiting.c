@@ -237,9 +237,8 @@ static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_err
     return AK_OK;
 }
 
-/* Writes an item at once unless others wait before it. Queues it in that case, and if it cannot be
-   written for a reason that may pass; fails for another reason. Takes the contents of `one`, also
-   on failure. */
+/* Writes an item at once, or queues it if others wait before it or the write fails for a reason
+   that may pass. Fails for any other reason. Takes the contents of `one`, also on failure. */
 static ak_status add(ak_archive *archive, item *one, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;

@@ -11,8 +11,8 @@
 #define AK_ALIVE_BYTES 160
 
 typedef enum ak_alive {
-    AK_ALIVE_UNKNOWN, /* the note is from another machine, boot or namespace, or unreadable, or
-                         /proc hides the process */
+    AK_ALIVE_UNKNOWN, /* the note is from another machine, boot or namespace, or malformed, or
+                         /proc does not show the process */
     AK_ALIVE_YES,
     AK_ALIVE_NO
 } ak_alive;

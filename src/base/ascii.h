@@ -41,8 +41,8 @@ static inline char ak_ascii_upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Compare without regard to case: whether `text` begins with `head`, whether two texts are
-   equal, and where `part` is first found in `text` (NULL if nowhere). */
+/* Return, without regard to case, whether `text` begins with `head`, whether two texts are equal,
+   and where `part` first occurs in `text` (NULL: nowhere). */
 bool ak_ascii_begins(const char *text, const char *head);
 bool ak_ascii_equal(const char *a, const char *b);
 const char *ak_ascii_find(const char *text, const char *part);

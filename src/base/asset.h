@@ -1,5 +1,5 @@
-/* asset.h: finds files that the build embeds in the executable: the built-in kernels, the runtime
-   for bundles, documents, templates and the scripts of pages (AK_ASSETS in CMakeLists.txt). */
+/* asset.h: finds files that the build embeds in the library, such as the built-in kernels, the
+   runtime for bundles, documents and the scripts of pages (AK_ASSETS in CMakeLists.txt). */
 #ifndef AK_BASE_ASSET_H
 #define AK_BASE_ASSET_H
 

@@ -2,9 +2,9 @@
  * csv.h: writes texts as cells of CSV (RFC 4180), and reads them back.
  *
  * A spreadsheet takes a cell that begins with =, +, - or @ for a formula and runs it, and the names
- * and messages in our tables may come from strangers. A text that begins so, also after apostrophes
- * or with a tab, is therefore written with a leading apostrophe, which marks a text in
- * spreadsheets; numbers, and "-" alone, stay as they are. Reading removes the apostrophe again.
+ * and messages in our tables may come from strangers. A text that begins with one of these or with
+ * a tab, perhaps after apostrophes, is therefore written with a leading apostrophe, which marks a
+ * text in spreadsheets; numbers, and "-" alone, stay as they are. Reading removes the apostrophe.
  */
 #ifndef AK_BASE_CSV_H
 #define AK_BASE_CSV_H

@@ -1,6 +1,6 @@
 /*
- * device_name.h: tells what the name of a device says: "host", "cuda:0", "opencl:0", or "sim:FILE"
- * and "sim:DEVICE" for a recording in place of a device.
+ * device_name.h: tells from the name of a device whether it is a recording in place of a device:
+ * "sim:FILE" and "sim:DEVICE" are; "host", "cuda:0" and "opencl:0" are not.
  */
 #ifndef AK_BASE_DEVICE_NAME_H
 #define AK_BASE_DEVICE_NAME_H

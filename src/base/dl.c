@@ -31,7 +31,7 @@ ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
 {
     const char *named = names[0];
     char reason[512] = "";
-    bool missing = true; /* all names so far */
+    bool missing = true; /* no library with any of the names so far exists */
     for (size_t i = 0; names[i] != NULL; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (library != NULL) {

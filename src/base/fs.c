@@ -162,7 +162,7 @@ static ak_status write_as(const char *path, const void *data, size_t length, mod
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return write_through(path, data, length, err);
     }
-    static atomic_uint number; /* distinguishes threads, the clock hosts that share a folder */
+    static atomic_uint number; /* tells threads apart; the clock, hosts that share a folder */
     int written = snprintf(temp, sizeof temp, "%s.%ld-%x-%llx.tmp", path, (long)getpid(),
                            atomic_fetch_add(&number, 1), (unsigned long long)ak_clock_ns());
     if (written < 0 || (size_t)written >= sizeof temp) {

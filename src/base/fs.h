@@ -7,9 +7,9 @@
 
 #define AK_PATH_MAX 4096
 
-/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT, and a folder, pipe or device
-   AK_INVALID. The caller frees *out with ak_free; it ends in a 0 that *length does not count.
-   `length` may be NULL. */
+/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT, a folder, pipe or device
+   AK_INVALID, and a path without a file AK_NOT_FOUND. The caller frees *out with ak_free; it ends
+   in a 0 that *length does not count. `length` may be NULL. */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
 /* Reads the beginning of a file, at most `max` bytes; in all else like ak_fs_read. */
 ak_status ak_fs_read_head(char **out, const char *path, size_t max, ak_error *err);
@@ -29,7 +29,7 @@ ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_erro
 /* Writes a file as ak_fs_write does, but one that only the user may read or write, whatever the
    umask. The mode of a target that is not a regular file stays as it is. */
 ak_status ak_fs_write_private(const char *path, const void *data, size_t length, ak_error *err);
-/* Creates an empty file that only the user may read or write. Returns false and does nothing if the
+/* Creates an empty file that only the user may read or write. Returns false, with errno set, if the
    file exists or cannot be created. */
 bool ak_fs_create_private(const char *path);
 /* Returns true if both exist and the path, after links are followed, lies below the folder. */

@@ -2,9 +2,9 @@
  * hash.h: computes two kinds of hashes. All but those of ak_hash64 are written as hexadecimal
  * digits.
  *
- * ak_hash_text and ak_hasher are SHA-256 (64 digits): nobody can make other contents that have the
- * same hash. These hashes identify sources, environments and code, whose authors might want such
- * contents.
+ * ak_hash_text and ak_hasher_new compute SHA-256 (64 digits): nobody can make other contents that
+ * have the same hash. These hashes identify sources, environments and code, whose authors might
+ * want such contents.
  *
  * XXH3 is fast, but other contents with the same hash can be made on purpose. ak_hash64 serves
  * tables in memory. ak_hash_quick (32 digits) names what nobody gains by forging. Older archives

@@ -8,7 +8,7 @@ enum { IF = 1, OR, AND, NOT, COMPARED, SUM, PRODUCT, NEGATIVE, ATOM };
 
 typedef struct operation {
     const char *word, *text; /* in the program, and between or before the operands */
-    int operands, holds;
+    int operands, holds;     /* the number of operands, and the precedence */
 } operation;
 
 static const operation operations[] = {
@@ -63,7 +63,7 @@ static bool is_exact(const json_t *program, long end)
            is_word(program, end - 2, "==") && is_word(program, end - 1, "*");
 }
 
-/* Prints "left + right", "min(left, right)", or only one of them if the other changes nothing. */
+/* Prints "left + right", "min(left, right)", or only one operand if the other changes nothing. */
 static void print_two(ak_buf *out, const json_t *program, const operation *o, const long *ends,
                       int needs)
 {

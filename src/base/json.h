@@ -27,15 +27,15 @@ ak_status ak_json_parse_text(json_t **out, const char *text, const char *origin,
 /* Reads and parses a file. */
 ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
 
-/* Walk over the items of an array, or the members of an object, and declare the item, or the key
-   and the value, for the block that follows; NULL and values of other types have none:
+/* Run the block that follows once for each item of an array, or for each key and value of an
+   object; NULL and values of other types have none:
 
        AK_EACH(run, json_object_get(result, "runs")) {
            print_run(run);
        }
 
-   `break` and `continue` do what they do in every loop: item##_on is 0 while the block runs, and
-   after a `break`. What is walked over may not change meanwhile, but a value may be replaced. */
+   `break` and `continue` work as in every loop: item##_on is 0, or key##_on NULL, while the block
+   runs and after a `break`. The block may replace a value, but neither add nor remove any. */
 #define AK_EACH(item, list)                                                                        \
     for (size_t item##_at = 0, item##_on = 1; item##_on && item##_at < json_array_size(list);      \
          item##_at++)                                                                              \
@@ -51,9 +51,9 @@ ak_status ak_json_read(json_t **out, const char *path, ak_error *err);
                  (key##_on = NULL, json_object_iter_value(json_object_key_to_iter(key)));          \
              key##_on == NULL; key##_on = "")
 
-/* Each of these reads a member of an object. The plain form fails if the member is missing; the _or
-   form gives the fallback instead. Both fail on a wrong type. Results that are pointers are
-   borrowed from the object. */
+/* Each of these reads a member of an object. The plain form returns AK_INVALID if the member is
+   missing; the _or form gives the fallback instead. Both return AK_INVALID on a wrong type. Results
+   that are pointers are borrowed from the object. */
 ak_status ak_json_string(const char **out, const json_t *object, const char *key, const char *where,
                          ak_error *err);
 ak_status ak_json_string_or(const char **out, const json_t *object, const char *key,
@@ -103,8 +103,8 @@ double ak_json_number_in(const json_t *object, const char *key, size_t index);
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
    insertion order. Reals get the fewest digits that read back as the same number (0.1, not
    0.10000000000000001). Characters that a terminal would obey (ak_plain_obeyed) are escaped.
-   Nesting deeper than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is
-   AK_NO_MEMORY. */
+   Nesting deeper than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is AK_NO_MEMORY.
+   The caller of ak_json_text frees *out with ak_free. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
 /* Writes `length` bytes, behind which there must be a 0, as a string in double quotes on one line.

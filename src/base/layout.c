@@ -29,8 +29,9 @@ static uint32_t decode(size_t *bytes, const char *text)
     return code;
 }
 
-/* Returns how many columns a code point takes on a terminal (Unicode 15): none for combining marks
-   and format characters, two for East Asian wide characters and pictures, one for all others. */
+/* Returns how many columns a code point takes on a terminal (after Unicode 15): none for the usual
+   combining marks and format characters, two for East Asian wide characters and pictures, one for
+   all others. */
 static size_t columns_of(uint32_t code)
 {
     static const struct {

@@ -1,6 +1,5 @@
-/* number.c: see number.h. uselocale changes only the calling thread and costs two loads.
-   newlocale returns the C library's static "C" locale, which needs no memory, so that it cannot
-   fail. */
+/* number.c: see number.h. uselocale changes only the calling thread. newlocale returns the C
+   library's static "C" locale, which needs no memory, so that it cannot fail. */
 #include "base/number.h"
 
 #include <assert.h>

@@ -89,8 +89,7 @@ void ak_pack_sort(ak_pack *pack)
     }
 }
 
-/* ---- tar --------------------------------------------------------------------------------------
- */
+/* ---- tar ------------------------------------------------------------------------------------- */
 
 static unsigned tar_sum(const unsigned char head[BLOCK])
 {
@@ -191,8 +190,7 @@ ak_status ak_pack_write(const ak_pack *pack, const char *folder, ak_error *err)
     return AK_OK;
 }
 
-/* ---- compressed -------------------------------------------------------------------------------
- */
+/* ---- compressed ------------------------------------------------------------------------------ */
 
 ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err)
 {

@@ -36,6 +36,7 @@ const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name); /* NULL
 bool ak_pack_is_text(const char *data, size_t length);
 void ak_pack_sort(ak_pack *pack); /* by name */
 
+/* Appends the files as a tar file. Fails as ak_buf_status does. */
 ak_status ak_pack_tar(ak_buf *out, const ak_pack *pack, ak_error *err);
 /* Reads a tar file that ak_pack_tar wrote; returns AK_CORRUPT if it is damaged or incomplete, and
    refuses names as ak_pack_add does. `where` names the file in messages. */

@@ -40,8 +40,7 @@ static void replace(char *text, char below)
         } else {
             const unsigned char c = (unsigned char)*p;
             length = ak_character_bytes(p);
-            bool alone = length == 0 && c < 0xa0; /* some terminals obey it although it is not
-                                                     UTF-8 */
+            bool alone = length == 0 && c < 0xa0; /* not UTF-8, but some terminals obey it */
             *p = alone || c < (unsigned char)below ? ' ' : *p;
             length = length == 0 ? 1 : length;
         }

@@ -13,9 +13,9 @@
    Returns 0 for all others, including controls below U+0020, some of which are wanted; *code then
    means nothing. */
 size_t ak_plain_obeyed(unsigned *code, const char *text);
-/* Replaces in place each character that ak_plain_obeyed finds by U+FFFD or, if it is shorter than
-   that, by blanks. Blanks also replace bytes 0x80 to 0x9F outside characters, which some terminals
-   obey. */
+/* Replaces in place each character that ak_plain_obeyed finds: one of three bytes by U+FFFD, a
+   shorter one by blanks. A blank also replaces each byte from 0x80 to 0x9F that is not part of a
+   UTF-8 character, because some terminals obey it. */
 void ak_plain_tame(char *text);
 /* Does what ak_plain_tame does and replaces controls below U+0020 by blanks, except line breaks and
    tabs. */

@@ -1,9 +1,9 @@
 /*
- * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
- * process group of its own, which is killed as a whole. Unless its spec says otherwise, a child is
- * killed when the thread that started it ends (PR_SET_PDEATHSIG), and inherits no open files,
- * except stderr if ak_proc_start starts it, nor ignored or blocked signals, except an ignored
- * SIGHUP (nohup).
+ * proc.h: starts, runs and ends child processes. They are started from an argv, never through a
+ * shell. Each is in a process group of its own, which is killed as a whole. Unless its spec says
+ * otherwise, a child is killed when the thread that started it ends (PR_SET_PDEATHSIG). It inherits
+ * no open files, except stderr if ak_proc_start starts it, and no ignored or blocked signals,
+ * except an ignored SIGHUP (nohup).
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H
@@ -17,8 +17,7 @@ typedef enum ak_proc_priority {
     AK_PROC_BATCH, /* SCHED_BATCH: for long computations that need no quick response */
     /* SCHED_BATCH and the highest nice value: the smallest share of a processor that is not zero */
     AK_PROC_LOW,
-    AK_PROC_IDLE /* SCHED_IDLE: runs only when nothing else runs; on a busy machine it may never run
-                  */
+    AK_PROC_IDLE /* SCHED_IDLE: runs only when nothing else runs, on a busy machine perhaps never */
 } ak_proc_priority;
 
 typedef struct ak_proc_spec {
@@ -89,11 +88,12 @@ void ak_proc_own_program(void);
    together with the child that it runs itself. */
 void ak_proc_end_with_parent(void);
 
-/* Unsets variables of this process; an entry that ends in '_' is a prefix of names. A variable with
-   a name of more than 127 bytes stays. For children that have one thread. */
+/* Unsets variables of this process, which must have one thread. An entry that ends in '_' is a
+   prefix of names. A variable with a name of more than 127 bytes stays. */
 void ak_proc_unset(const char *const *names);
 
-/* The highest number of a descriptor that a child gets. */
+/* Numbers up to this one are for the descriptors that a child gets. Those that are copied to these
+   numbers must be above it, so that none is overwritten before it is copied. */
 #define AK_PROC_LOW_MAX 9
 /* Moves a descriptor to a number above AK_PROC_LOW_MAX, with close-on-exec, and returns the new
    one. Returns a descriptor that is negative or already above it unchanged. If the move fails,

@@ -190,8 +190,7 @@ __attribute__((noreturn, noinline)) static void child(const ak_proc_launch *l)
     good = good && (!two || dup2(l->request, AK_PROC_REQUEST_FD) >= 0);
     good = good && (!two || dup2(l->reply, AK_PROC_REPLY_FD) >= 0);
     good = good && (l->folder == NULL || chdir(l->folder) == 0);
-    if (good && l->confine != NULL) { /* called before descriptors are closed, because it may use
-                                         one */
+    if (good && l->confine != NULL) { /* before descriptors are closed: it may use one */
         l->confine(l->confine_context);
     }
     if (!l->keep_files) {

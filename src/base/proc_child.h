@@ -1,5 +1,5 @@
-/* proc_child.h: what runs in a child between its creation and its program, for proc_launch.c and
-   proc_run.c. Internal to base/. */
+/* proc_child.h: how the files proc_*.c create a child and prepare it before its program starts.
+   Internal to base/. */
 #ifndef AK_BASE_PROC_CHILD_H
 #define AK_BASE_PROC_CHILD_H
 
@@ -42,8 +42,7 @@ extern volatile pid_t ak_proc_running;
 
 /* ---- proc_launch (proc_launch.c) ------------------------------------------------------------- */
 
-/* This part declares the functions with which proc_run.c and proc_start.c start a child and wait
-   for it. Internal to base/. */
+/* The functions with which proc_run.c and proc_start.c start a child and wait for it. */
 
 /* Makes a pipe whose ends are above 9 and close on exec. On failure it returns false with errno
    set, and both ends can be passed to ak_proc_close. */

@@ -14,8 +14,8 @@ bool ak_program_self(char out[AK_PATH_MAX])
     return length > 0;
 }
 
-/* Finds the executable that was installed with this library: PREFIX/bin beside PREFIX/lib, or
-   beside PREFIX/lib/x86_64-linux-gnu. */
+/* Finds the executable that was installed with this library: in PREFIX/bin, if the library is in
+   PREFIX/lib or, as on Debian, in PREFIX/lib/x86_64-linux-gnu. */
 static bool find_installed(char out[AK_PATH_MAX])
 {
     static char mine;

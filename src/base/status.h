@@ -1,4 +1,4 @@
-/* status.h: how a fault is reported inside the library. See ak_error in autokernel.h. */
+/* status.h: reports faults inside the library. See ak_error in autokernel.h. */
 #ifndef AK_BASE_STATUS_H
 #define AK_BASE_STATUS_H
 

@@ -75,7 +75,7 @@ static const char *const groups[][GROUP_MAX] = {
     {"host", "cpu", "cpu:0", "cpu0", "x86", "x86_64", "amd64", "arm", "aarch64", "native", "local",
      "localhost", "c"},
     {"cuda:0", "gpu", "gpu:0", "gpu0", "cuda", "cuda0", "nvidia"},
-    /* element types */
+    /* dtypes */
     {"f32", "float", "float32", "fp32", "single", "real32"},
     {"f64", "double", "float64", "fp64"},
     {"f16", "half", "float16", "fp16"},

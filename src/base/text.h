@@ -5,8 +5,8 @@
 #include "base/status.h"
 
 /* Returns the word from a NULL-terminated list with the smallest edit distance to `word`; NULL if
-   there is none. Words do not count whose distance is larger than 3, larger than 1 plus a third of
-   the length of `word`, or at least as large as their own length. A word that differs only in case
+   there is none. A word does not count if its distance is larger than 3, larger than 1 plus a third
+   of the length of `word`, or not smaller than its own length. A word that differs only in case
    counts as equal. */
 const char *ak_text_nearest(const char *word, const char *const *words);
 /* Returns the word of the list that has the meaning of `word` in other programs (synonyms.c), or

@@ -1,6 +1,6 @@
 /*
- * value_json.h: writes values and configurations as JSON and as text, the same everywhere. This
- * file includes only the public header and headers of base/.
+ * value_json.h: writes values and configurations as JSON and as text. It includes only the public
+ * header and headers of base/, so that cli/ may include it.
  */
 #ifndef AK_BASE_VALUE_JSON_H
 #define AK_BASE_VALUE_JSON_H

@@ -247,9 +247,9 @@ static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
     return AK_OK;
 }
 
-/* Gives the values of a parameter or, if some of them are texts and others are not, all as texts: a
-   file that does not say of which type a parameter is has the texts "0.50" and "4" of a parameter
-   as a text and a number. */
+/* Gives the values of a parameter or, if some of them are texts and others are not, all as texts:
+   in a file without types, a text parameter with the values "0.50" and "4" has a text and a
+   number. */
 static json_t *values_of(const ak_draft_parameter *parameter)
 {
     size_t texts = 0;

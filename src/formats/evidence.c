@@ -1,6 +1,6 @@
-/* evidence.c: takes from the run of an exported trial what belongs beside its time: how fast the
-   best library was, the speed over the default, and what the run warns of. The formats "best" and
-   "bundle" write it, so that whoever reads the time also reads what makes it doubtful. */
+/* evidence.c: takes from the run of a trial what belongs beside its time: how fast the best library
+   was, the speed over the default, and what the run warns of. The formats "best" and "bundle" and
+   `best --json` give it, so that whoever reads the time also reads what makes it doubtful. */
 
 #include "archive/config_text.h"
 

@@ -85,6 +85,7 @@ ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
 
 /* ---- shared by the formats ------------------------------------------------------------------- */
 
+/* Writes a text to standard output. Returns AK_IO if that fails. */
 ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err);
 
 /* For formats whose files hold one task: copies the first trial to `first`, and refuses later
@@ -142,8 +143,8 @@ ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_t
 
 /* Gives the document of dispatch.json: for each size the configuration that the latest matching run
    over many sizes chose. Fails if a trial refutes one of them at the size that it is for. Runs on
-   simulated devices match only if the filter names a device, environment or run. NULL stands for a
-   filter that matches any other run; a filter that names a size is refused. */
+   recordings match only if the filter names a device, environment or run. A filter that is NULL
+   matches all other runs; one that names a size is refused. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
 

@@ -2,9 +2,9 @@
  * format_csv.c: writes and reads one row per trial (RFC 4180), for spreadsheets and data frames.
  *
  * The first six columns are the usual ones (timestamp, name, ms, tflops, status, config). All other
- * fields of a trial follow, so that a file can be read back; the figures of finishes are lost, and
- * control characters in texts (csv.h). On import the header names the columns, in any order; name,
- * config and status must be among them.
+ * fields of a trial follow, so that a file can be read back, except for the figures of finishes and
+ * the control characters in texts (csv.h). On import the header names the columns, in any order;
+ * name, config and status must be among them.
  */
 #include "formats/format.h"
 

@@ -93,8 +93,8 @@ static ak_status check_consistent(ak_trial *t, const char *where, ak_error *err)
 
 /* ---- rates and efficiency ------------------------------------------------------------------- */
 
-/* The efficiency of a kernel that memory bounds is that of memory, even if its data stay in a cache
-   that all cores share. Such caches are up to CACHED times as fast. */
+/* The efficiency of a kernel that is bound by memory is a share of the bandwidth of memory, even if
+   its data stay in a cache that all cores share. Such a cache is up to CACHED times as fast. */
 #define CACHED 16.0
 /* No device does more than this: tens of times what the largest did in 2026, from its first cache
    and with its narrowest type. */
@@ -109,7 +109,8 @@ static const char like_sql[] =
     "= ?6 AND environment = ?7 LIMIT 32) WHERE status = 'ok' AND ms > 0 AND coalesce(tflops, gbs, "
     "0) > 0 LIMIT 1";
 
-/* Refuses a rate by which a trial has done other work in its time than one of the same task. */
+/* Refuses a rate of a trial (index 0) if the work, which is rate times time, differs from that of
+   another trial of the same task (index 1). */
 static ak_status check_work(const char *name, const double rate[2], const double ms[2],
                             const char *where, ak_error *err)
 {
@@ -135,8 +136,8 @@ static ak_status check_roofline(double efficiency, const ak_trial *t, const char
                          where, efficiency);
 }
 
-/* Refuses a trial that is faster than a device can be, or whose rates contradict its time. What the
-   work is, trials of the same task and environment say, if there are any. */
+/* Refuses a trial that is faster than a device can be, or whose rates contradict its time. How much
+   work it did is known from a trial of the same task and environment, if there is one. */
 static ak_status check_plausible(const ak_import *import, const ak_trial *t, const char *where,
                                  ak_error *err)
 {

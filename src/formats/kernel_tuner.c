@@ -106,9 +106,8 @@ static size_t whole_entries(const char *text, size_t length)
     return end;
 }
 
-/* Parses the text as it is. If that fails, tries again with closing braces added, and then without
-   what follows the last whole entry and with closing braces. The error is about the text as it is.
- */
+/* Parses the text as it is. If that fails, tries again with closing braces added, and then also
+   without what follows the last whole entry. The error is about the text as it is. */
 ak_status ak_kernel_tuner_parse(json_t **out, const char **left_out, const char *text,
                                 size_t length, const char *path, ak_error *err)
 {
