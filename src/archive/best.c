@@ -247,7 +247,10 @@ static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner
     const double faster = trial->median_ms > 0 ? trial->median_ms / won->ms : 0;
     ak_trial_clear(best);
     *best = *trial;
-    best->joules = won->joules > 0 ? won->joules : best->joules;
+    if (won->joules > 0) {
+        best->joules = won->joules;
+        best->joules_low = best->joules_high = 0; /* they were those of the search */
+    }
     best->cost = won->cost;
     best->cost_low = won->cost_low;
     best->cost_high = won->cost_high;

@@ -76,6 +76,7 @@ void ak_buf_clear(ak_buf *buf)
 {
     buf->length = 0;
     buf->failed = AK_OK;
+    buf->deep = false;
     if (buf->capacity > 0) {
         buf->data[0] = 0;
     }
@@ -90,6 +91,7 @@ void ak_buf_free(ak_buf *buf)
     buf->length = 0;
     buf->capacity = 0;
     buf->failed = AK_OK;
+    buf->deep = false;
 }
 
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err)

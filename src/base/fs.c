@@ -79,14 +79,11 @@ static ak_status read_file(char **out, size_t *length, const char *path, size_t 
         }
     }
     (void)close(fd);
-    if (status == AK_OK) {
-        size_t count = text.length;
-        status = ak_buf_take(out, &text, err);
-        if (status == AK_OK && length != NULL) {
-            *length = count;
-        }
+    AK_DO(status);
+    if (length != NULL) {
+        *length = text.length;
     }
-    return status;
+    return ak_buf_take(out, &text, err);
 }
 
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
@@ -137,6 +134,16 @@ bool ak_fs_write_all(int fd, const void *data, size_t left)
     return true;
 }
 
+/* Closes a file and returns whether it is `good` so far and closing it succeeded; errno is that of
+   the first failure. */
+static bool close_written(int fd, bool good)
+{
+    const int why = errno;
+    const bool closed = close(fd) == 0;
+    errno = good ? errno : why;
+    return good && closed;
+}
+
 /* Writes to a device or a pipe directly: a rename over its name would replace it by a file. */
 static ak_status write_through(const char *path, const void *data, size_t length, ak_error *err)
 {
@@ -144,10 +151,7 @@ static ak_status write_through(const char *path, const void *data, size_t length
     if (fd < 0) {
         return io_fault("cannot be written", path, err);
     }
-    bool good = ak_fs_write_all(fd, data, length);
-    int why = errno;
-    good = close(fd) == 0 && good;
-    errno = why;
+    const bool good = close_written(fd, ak_fs_write_all(fd, data, length));
     return good ? AK_OK : io_fault("cannot be written", path, err);
 }
 
@@ -172,14 +176,11 @@ static ak_status write_as(const char *path, const void *data, size_t length, mod
     if (fd < 0) {
         return io_fault("cannot be written", path, err);
     }
-    bool good = (mode == SHARED || fchmod(fd, mode) == 0) && ak_fs_write_all(fd, data, length) &&
-                fsync(fd) == 0;
-    int why = errno;
-    good = close(fd) == 0 && good;
-    if (good && rename(temp, path) == 0) {
+    const bool good = (mode == SHARED || fchmod(fd, mode) == 0) &&
+                      ak_fs_write_all(fd, data, length) && fsync(fd) == 0;
+    if (close_written(fd, good) && rename(temp, path) == 0) {
         return AK_OK;
     }
-    errno = good ? errno : why;
     ak_status status = io_fault("cannot be written", path, err);
     (void)unlink(temp);
     return status;
@@ -287,6 +288,11 @@ ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name
     return written < 0 || written >= AK_PATH_MAX ? too_long(folder, err) : AK_OK;
 }
 
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -294,21 +300,20 @@ static int by_name(const void *a, const void *b)
 
 ak_status ak_fs_list(ak_fs_names *out, const char *folder, ak_error *err)
 {
-    DIR *dir = opendir(folder);
-    if (dir == NULL) {
-        return io_fault("folder cannot be read", folder, err);
-    }
     ak_fs_names names = {0};
     size_t capacity = 0;
     ak_status status = AK_OK;
     const struct dirent *entry;
+    DIR *dir = opendir(folder);
+    if (dir == NULL) {
+        return io_fault("folder cannot be read", folder, err);
+    }
     while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
-            continue;
+        if (!is_dots(entry->d_name)) {
+            AK_TRY(AK_GROW(names.list, &capacity, names.count + 1, err));
+            AK_TRY(ak_copy_text(&names.list[names.count], entry->d_name, err));
+            names.count++;
         }
-        AK_TRY(AK_GROW(names.list, &capacity, names.count + 1, err));
-        AK_TRY(ak_copy_text(&names.list[names.count], entry->d_name, err));
-        names.count++;
     }
 out:
     (void)closedir(dir);
@@ -327,11 +332,6 @@ void ak_fs_names_free(ak_fs_names *names)
 {
     AK_END_EACH(ak_free, names->list, names->count);
     ak_free(names->list);
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
 /* Removes a file or an empty folder. Returns whether it did. */

@@ -103,13 +103,17 @@ static const ak_option_set own = AK_O(SIZES) | AK_O(LAUNCHER) | AK_O(WORKERS);
 static void add_options(ak_buf *out, const ak_args *args)
 {
     size_t operands = 0;
+    bool is_value = false; /* the word is the value of the option before it */
     for (int i = 0; i < args->word_count; i++) {
         const char *word = args->words[i];
-        int skip = ak_option_words(word, own);
-        bool is_operand = operands < 2 && strcmp(word, args->operand[operands]) == 0;
+        const int skip = ak_option_words(word, own);
+        const bool is_operand =
+            operands < 2 && !is_value && strcmp(word, args->operand[operands]) == 0;
+        is_value = !is_value && ak_option_words(word, ak_command_find("fleet")->options) == 2;
         operands += is_operand ? 1 : 0;
         if (skip > 0) {
             i += skip - 1;
+            is_value = false;
         } else if (!is_operand) {
             ak_buf_putc(out, ' ');
             ak_shell_quote(out, word);
@@ -130,7 +134,8 @@ static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *e
         size_t length = strcspn(at, " ");
         for (size_t i = 0; i < AK_COUNT(written); i++) {
             const size_t name = strlen(written[i]);
-            AK_FAIL_IF(strncmp(at, written[i], name) == 0 && (at[name] == '=' || name >= length),
+            AK_FAIL_IF(strncmp(at, written[i], name) == 0 &&
+                           (at[name] == '=' || name >= length || name == 2),
                        err, AK_INVALID,
                        "fleet batch: the job has its own %s: leave it out of --launcher",
                        written[i]);
@@ -141,13 +146,16 @@ static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *e
     return AK_OK;
 }
 
-static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_args *args,
-                              ak_error *err)
+static ak_status write_script(ak_buf *out, const ak_size_list *list, size_t limit,
+                              const ak_args *args, ak_error *err)
 {
-    const char *program = ak_env("AUTOKERNEL_WORKER"), *workers = args->text[AK_OPTION_WORKERS];
+    const char *program = ak_env("AUTOKERNEL_WORKER");
     const char *rest = ak_asset_find("src/cli/templates/slurm.in")->data;
     ak_asset_part(out, &rest);
-    ak_buf_print(out, "%zu%s%s", list->count - 1, workers == NULL ? "" : "%", ak_or_empty(workers));
+    ak_buf_print(out, "%zu", list->count - 1);
+    if (limit > 0) {
+        ak_buf_print(out, "%%%zu", limit);
+    }
     ak_asset_part(out, &rest);
     AK_DO(add_slurm_options(out, args, err));
     ak_asset_part(out, &rest);
@@ -210,7 +218,7 @@ static int run_batch(const ak_args *args)
     }
     AK_OR_COMPLAIN(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], &err));
     AK_OR_COMPLAIN(check_sizes(&list, args, &err));
-    AK_OR_COMPLAIN(write_script(&script, &list, args, &err));
+    AK_OR_COMPLAIN(write_script(&script, &list, limit, args, &err));
     ak_out_whole(script.data);
     return AK_EXIT_DONE;
 }

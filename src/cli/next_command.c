@@ -81,13 +81,18 @@ void ak_next_resume(const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
     ak_buf_puts(&command, "tune");
+    bool said = false;
     for (int i = 0; i < args->word_count; i++) {
+        if (!said && strcmp(args->words[i], "--") == 0) { /* only operands follow */
+            ak_buf_puts(&command, " --resume");
+            said = true;
+        }
         if (strcmp(args->words[i], "--resume") != 0) {
             ak_buf_putc(&command, ' ');
             ak_shell_quote(&command, args->words[i]);
         }
     }
-    ak_buf_puts(&command, " --resume");
+    ak_buf_puts(&command, said ? "" : " --resume");
     suggest(&command, "go on where it was");
 }
 

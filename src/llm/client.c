@@ -329,7 +329,9 @@ json_t *ak_llm_doctor(void)
 {
     char version[120];
     json_t *result = json_object(), *list = json_array();
+    ak_error why = AK_ERROR_INIT;
     ak_http_version(version, sizeof version);
+    (void)ak_http_load(&why);
     for (size_t i = 0; ak_providers[i] != NULL; i++) {
         const ak_provider *provider = ak_providers[i];
         const char *variable = provider->key_variable;
@@ -347,8 +349,7 @@ json_t *ak_llm_doctor(void)
                                      : variable == NULL    ? "--llm-key-file"
                                                            : variable));
     }
-    bool good = ak_json_set_text(
-        result, "curl", version[0] != 0 ? version : "not installed: apt-get install libcurl4");
+    bool good = ak_json_set_text(result, "curl", version[0] != 0 ? version : why.text);
     good = ak_json_set(result, "providers", list) && good;
     return ak_json_whole(result, good);
 }

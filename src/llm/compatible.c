@@ -20,6 +20,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (off &&
         !ak_json_set(*out, "chat_template_kwargs", json_pack("{s:b}", "enable_thinking", 0))) {
         json_decref(*out);
+        *out = NULL;
         return ak_fail_memory(err);
     }
     return AK_OK;

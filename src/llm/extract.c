@@ -156,13 +156,12 @@ ak_status ak_extract_read(ak_extract *out, const char *text, size_t length, cons
         work += read.end;
         bool something = read.value != NULL && (json_object_size(read.value) > 0 ||
                                                 json_array_size(read.value) > 0 || !read.cut);
-        if (something) {
-            AK_TRY(consider(&s, &read, at, err));
-        }
+        const ak_status considered = something ? consider(&s, &read, at, err) : AK_OK;
         /* A broken value that is not the best so far may contain a complete value, so the search
            continues inside it. */
         bool used = something && (!read.cut || s.best == read.value);
         json_decref(read.value);
+        AK_TRY(considered);
         at += used ? read.end : 1;
     }
     if (s.elements == NULL) {

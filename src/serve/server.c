@@ -426,8 +426,10 @@ static void close_server(server *s)
 static ak_status run(server *s, const volatile int *cancel, ak_error *err)
 {
     int64_t polled_ns = ak_clock_ns(), pulsed_ns = polled_ns;
+    char told[AK_WATCH_PLACE_BYTES]; /* up to where pages know the archive */
+    ak_watch_place(told, s->watch);
     while (cancel == NULL || *cancel == 0) {
-        char before[AK_WATCH_PLACE_BYTES];
+        char place[AK_WATCH_PLACE_BYTES];
         bool changed;
         AK_FAIL_IF(s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES, err, AK_IO,
                    "the dashboard cannot wait for requests any more");
@@ -435,9 +437,11 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
         ak_streams_sweep(&s->streams);
         if (now - polled_ns >= AK_SERVE_POLL_MS * AK_MS_NS) {
             polled_ns = now;
-            ak_watch_place(before, s->watch);
-            if (ak_watch_poll(&changed, s->watch, NULL) == AK_OK && changed) {
-                ak_streams_tell(&s->streams, before);
+            const bool good = ak_watch_poll(&changed, s->watch, NULL) == AK_OK;
+            ak_watch_place(place, s->watch);
+            if (good && (changed || strcmp(place, told) != 0)) {
+                ak_streams_tell(&s->streams, told);
+                (void)snprintf(told, sizeof told, "%s", place);
             }
         }
         if (now - pulsed_ns >= AK_SERVE_PULSE_MS * AK_MS_NS) {

@@ -190,10 +190,11 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
             s->devices = NULL;
         }
         if (s->stale && under_way <= AK_WATCH_FLEETS_MAX) {
-            s->stale = false;
             s->devices = json_array();
             AK_DO(ak_made(s->devices, err));
-            AK_DO(ak_archive_run_devices(w->archive, s->id, add_device, s, err));
+            const ak_status status = ak_archive_run_devices(w->archive, s->id, add_device, s, err);
+            s->stale = status != AK_OK; /* the next look tries again */
+            AK_DO(status);
         }
     }
     return AK_OK;
@@ -319,7 +320,10 @@ static ak_status look(ak_watch *w, ak_error *err)
         seen *s = &w->runs[i];
         if (s->trials < 0) {
             s->trials = 0;
-            AK_DO(ak_archive_count_trials(w->archive, s->id, count_trials, s, err));
+            const ak_status status =
+                ak_archive_count_trials(w->archive, s->id, count_trials, s, err);
+            s->trials = status == AK_OK ? s->trials : -1; /* the next look tries again */
+            AK_DO(status);
         }
     }
     AK_DO(look_at_devices(w, err));

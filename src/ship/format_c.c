@@ -40,18 +40,21 @@ static bool is_word(const char *name)
     /* clang-format off */
     static const char *const words[] = {
         "ak_arg", "ak_found", "ak_size", "ak_thread", "AKR_ARGUMENTS_MAX", "AKR_OK",
-        "AKR_SIZES_MAX", "akr_status", "alignas", "alignof", "and", "asm", "auto", "bitand",
-        "bitor", "bool", "break", "bytes", "case", "catch", "char", "class", "compl", "concept",
-        "const", "consteval", "constexpr", "constinit", "continue", "decltype", "default",
-        "delete", "do", "double", "else", "enum", "errno", "explicit", "export", "extern",
-        "false", "float", "for", "friend", "goto", "if", "inline", "int", "int64_t", "linux",
-        "long", "mutable", "namespace", "new", "noexcept", "not", "NULL", "nullptr", "one_find",
-        "one_run", "one_thread", "operator", "or", "private", "protected", "public", "register",
-        "requires", "restrict", "return", "short", "signed", "size_t", "sizeof", "static",
-        "static_assert", "stderr", "stdin", "stdout", "stream", "struct", "switch", "template",
-        "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof",
-        "uintptr_t", "union", "unix", "unsigned", "using", "virtual", "void", "volatile",
-        "wchar_t", "while", "workspace", "workspace_bytes", "xor"};
+        "AKR_SIZES_MAX", "akr_status", "alignas", "alignof", "and", "and_eq", "asm", "auto",
+        "bitand", "bitor", "bool", "break", "bytes", "case", "catch", "char", "char16_t",
+        "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
+        "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype",
+        "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "errno", "explicit",
+        "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int",
+        "int16_t", "int32_t", "int64_t", "int8_t", "linux", "long", "mutable", "namespace", "new",
+        "noexcept", "not", "not_eq", "NULL", "nullptr", "one_find", "one_run", "one_thread",
+        "operator", "or", "or_eq", "private", "protected", "public", "register",
+        "reinterpret_cast", "requires", "restrict", "return", "short", "signed", "size_t",
+        "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin", "stdout", "stream",
+        "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
+        "typeid", "typename", "typeof", "typeof_unqual", "uint16_t", "uint32_t", "uint64_t",
+        "uint8_t", "uintptr_t", "union", "unix", "unsigned", "using", "virtual", "void",
+        "volatile", "wchar_t", "while", "workspace", "workspace_bytes", "xor", "xor_eq"};
     /* clang-format on */
     return AK_HAS_TEXT(words, AK_COUNT(words), name);
 }

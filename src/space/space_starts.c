@@ -117,12 +117,16 @@ static ak_status keep_fix(ak_config *out, bool *any, const json_t *json, const r
     bool good = family != NULL;
     AK_EACH_MEMBER(name, value, json) {
         if (good && !ak_space_fixes(r->spec->fix, name)) {
-            /* a text, which a family needs as a quoted literal */
+            /* A family has texts as quoted literals, and True and False as words. */
             const char *word = json_string_value(value);
-            (void)snprintf(text, sizeof text, "'%.*s'", AK_VALUE_TEXT_MAX,
-                           word != NULL ? word : "");
+            if (word != NULL) {
+                (void)snprintf(text, sizeof text, "'%.*s'", AK_VALUE_TEXT_MAX, word);
+            } else {
+                (void)snprintf(text, sizeof text, "%s", json_is_true(value) ? "True" : "False");
+            }
             good = ak_json_set(family, name,
-                               word == NULL ? json_pack("[O]", value) : json_pack("[s]", text));
+                               json_is_number(value) ? json_pack("[O]", value)
+                                                     : json_pack("[s]", text));
         }
     }
     const ak_family alone = {family, NULL, r->spec->constants, where};

@@ -170,8 +170,10 @@ static void set_y(guided *self)
 
 static ak_status learn_forest(guided *self, ak_error *err)
 {
-    size_t rows = self->row_count + self->pending_count;
-    if (self->forest != NULL && (double)rows < FOREST_GROWTH * self->learned_at) {
+    const double rows = (double)(self->row_count + self->pending_count);
+    /* There are fewer rows than before once thin_rows has dropped some. */
+    if (self->forest != NULL && rows >= self->learned_at &&
+        rows < FOREST_GROWTH * self->learned_at) {
         return AK_OK;
     }
     size_t count = 0;
@@ -195,7 +197,7 @@ static ak_status learn_forest(guided *self, ak_error *err)
     AK_DO(ak_forest_fit(&grown, &data, &options, err));
     ak_forest_free(self->forest);
     self->forest = grown;
-    self->learned_at = (double)rows;
+    self->learned_at = rows;
     return AK_OK;
 }
 

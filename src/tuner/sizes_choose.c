@@ -141,9 +141,10 @@ static void take_loss(ak_size_result *one, const ak_comparison_result *compariso
         one->loss_high = 1 / speed->low;
         one->verdict = speed->verdict;
     }
-    if (comparison->library < comparison->count) {
-        one->config_over_library = ak_compared_speed(chosen);
-    }
+    /* The library may have failed this time. */
+    one->config_over_library = comparison->library < comparison->count
+                                   ? ak_compared_speed(chosen)
+                                   : (ak_speed){.verdict = AK_SPEED_NONE};
 }
 
 static ak_status measure_loss(ak_many *m, size_t size, ak_session *session,

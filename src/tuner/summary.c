@@ -32,8 +32,9 @@ static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
 static const ak_speed *open_rival(const ak_comparison_result *comparison)
 {
     for (size_t i = 0; i < comparison->count; i++) {
-        const ak_speed *speed = &comparison->list[i].over_default;
-        if (i != comparison->fallback && i != comparison->library &&
+        const ak_compared *one = &comparison->list[i];
+        const ak_speed *speed = &one->over_default;
+        if (i != comparison->fallback && one->config != NULL &&
             speed->verdict == AK_SPEED_UNDECIDED && !(speed->high < 1)) {
             return speed;
         }

@@ -32,6 +32,7 @@ try() { sed "$1" host.json >mine/host.json; check; }
 cp mine/host.json .
 try 's/{ "Buffer": "X" }/{ "Buffer": "W" }/'
 try 's/{ "Int64": "n" }/{ "Int64": "n if n > 2 else 1" }/'
+try 's/{ "Int64": "n" }/{ "Int64": "010*n" }/'
 try 's/{ "Int64": "n" }/{ "TensorMap": "n" }/'
 try 's/"Launch": {/"Launch": { "Grid": [1],/'
 try 's/"Language": "C++"/"Language": "Pascal"/'

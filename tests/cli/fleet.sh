@@ -40,10 +40,13 @@ autokernel import autokernel-jobs/*.db | head -n 1
 autokernel tune ./mine --sizes '64;n=96' --dispatch 2 --device host --evals 4 --finish-time 0.02 --resume --json 2>/dev/null |
     grep -o '"evaluated":[0-9]*' | sort -u
 autokernel export ./mine --format dispatch | head -n 1
+cp -r mine f32
+autokernel fleet batch --dtype f32 f32 --sizes '64;n=96;128' --workers 1-2 | grep -e '--array' -e '--archive' -e ' tune f32'
 bash tune.sbatch 2>&1 | sed 's/.*SLURM/SLURM/'
 autokernel fleet batch ./mine --sizes '64;n=64' --device host
 autokernel fleet batch ./mine --sizes 64 --device host --launcher 'slurm:--array=7'
 autokernel fleet batch ./mine --sizes 64 --device host --launcher 'slurm:-J mine'
+autokernel fleet batch ./mine --sizes 64 --device host --launcher 'slurm:-Jmine'
 tee autokernel-jobs/{2..200..2}.db <autokernel-jobs/0.db >/dev/null # hundreds at once
 tee autokernel-jobs/{3..201..2}.db <autokernel-jobs/1.db >/dev/null
 autokernel import autokernel-jobs/*.db --archive many.db | head -n 1

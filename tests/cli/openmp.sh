@@ -13,6 +13,7 @@ for schedule in static 'static, 7' dynamic 'dynamic, 16' guided runtime 'nonmono
 done
 echo "-- loops with nowait, single, sections, critical, atomic, reduction, nested, what it asks"
 write '    int threads = 0, sum = 0, both = 0, nested = 0, bad = 0;
+    long double turns = 0;
 #pragma omp parallel reduction(+ : threads)
     {
         threads += omp_get_thread_num() < omp_get_num_threads();
@@ -42,6 +43,11 @@ write '    int threads = 0, sum = 0, both = 0, nested = 0, bad = 0;
         {
 #pragma omp atomic
             nested += omp_get_num_threads();
+#pragma omp critical
+            {
+#pragma omp atomic
+                turns += 1.0L; /* needs a lock, because no instruction adds it */
+            }
         }
     }
 #pragma omp parallel sections
@@ -51,7 +57,7 @@ write '    int threads = 0, sum = 0, both = 0, nested = 0, bad = 0;
 #pragma omp section
         { _Pragma("omp atomic") both++; }
     }
-    bad = threads < 1 || threads > omp_get_max_threads() || sum != 1 || both != 4 || nested != threads || omp_in_parallel();
+    bad = threads < 1 || threads > omp_get_max_threads() || sum != 1 || both != 4 || nested != threads || turns < threads || omp_in_parallel();
     if (bad) z[0] = -1e30f;'
 check
 check mine 1

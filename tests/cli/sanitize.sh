@@ -30,10 +30,11 @@ own passes "$beyond"
 own wrong "$beyond ((float *)call->arg[2])[0] = 7; return;"
 own crashes '*(volatile char *)(uintptr_t)8 = 0;'
 own prints '__builtin_printf("no");'
+own prints_a_line '__builtin_puts("no");' # as compilers write printf of a line
 own below 'beyond(call);'
 echo 'static inline void beyond(const ak_host_call *call) { volatile float v = ((const float *)call->arg[0])[call->size[0]]; (void)v; }' >below/below.h
 sed -i 's/"KernelFile"/"Include": ["below.h"], &/' below/host.json
-for case in 'passes gcc' 'passes clang' 'below gcc' 'wrong gcc' 'crashes gcc' 'prints gcc'; do
+for case in 'passes gcc' 'passes clang' 'below gcc' 'wrong gcc' 'crashes gcc' 'prints gcc' 'prints_a_line gcc'; do
     set -- $case
     echo "--- $case"
     command -v "$2" >/dev/null && $2 -fsanitize=address,undefined probe.c -o probe 2>/dev/null || set -- "$1" gcc

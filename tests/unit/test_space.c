@@ -1165,19 +1165,21 @@ static void test_starts_under_fix(void **state)
         "{\"Name\": \"EARLY\", \"Type\": \"int\", \"Values\": [0, 1, 2], \"Default\": 0},"
         "{\"Name\": \"AHEAD\", \"Type\": \"int\", \"Values\": [1, 4, 8], \"Default\": 1},"
         "{\"Name\": \"TILE\", \"Type\": \"int\", \"Values\": [1, 2, 3], \"Default\": 1},"
+        "{\"Name\": \"DEEP\", \"Type\": \"bool\", \"Values\": [false, true], \"Default\": false},"
         "{\"Name\": \"HOW\", \"Type\": \"string\", \"Values\": [\"a\", \"b\"], \"Default\": "
         "\"a\"}],"
         " \"Conditions\": [{\"Expression\": \"AHEAD == 1 or EARLY > 0\"},"
         " {\"Expression\": \"AHEAD < 8 or EARLY > 1\"}],"
         " \"Starts\": [{\"At\": {\"N\": 64}, \"Config\": {\"EARLY\": 2, \"AHEAD\": 8, \"TILE\": 3, "
-        "\"HOW\": \"b\"}}]}";
-    static const char *const cases[][2] = {{NULL, "EARLY=2,AHEAD=8,TILE=3,HOW=b"},
-                                           {"EARLY=0", "EARLY=0,AHEAD=1,TILE=3,HOW=b"},
-                                           {"EARLY=0:1", "EARLY=0,AHEAD=1,TILE=3,HOW=b"},
-                                           {"EARLY=1", "EARLY=1,AHEAD=4,TILE=3,HOW=b"},
-                                           {"EARLY=0,TILE=2", "EARLY=0,AHEAD=1,TILE=2,HOW=b"},
-                                           {"HOW=a", "EARLY=2,AHEAD=8,TILE=3,HOW=a"},
-                                           {"AHEAD=8,EARLY=0:2", "EARLY=2,AHEAD=8,TILE=3,HOW=b"}};
+        "\"DEEP\": true, \"HOW\": \"b\"}}]}";
+    static const char *const cases[][2] = {
+        {NULL, "EARLY=2,AHEAD=8,TILE=3,DEEP=True,HOW=b"},
+        {"EARLY=0", "EARLY=0,AHEAD=1,TILE=3,DEEP=True,HOW=b"},
+        {"EARLY=0:1", "EARLY=0,AHEAD=1,TILE=3,DEEP=True,HOW=b"},
+        {"EARLY=1", "EARLY=1,AHEAD=4,TILE=3,DEEP=True,HOW=b"},
+        {"EARLY=0,TILE=2", "EARLY=0,AHEAD=1,TILE=2,DEEP=True,HOW=b"},
+        {"HOW=a", "EARLY=2,AHEAD=8,TILE=3,DEEP=True,HOW=a"},
+        {"AHEAD=8,EARLY=0:2", "EARLY=2,AHEAD=8,TILE=3,DEEP=True,HOW=b"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ak_scope *facts;

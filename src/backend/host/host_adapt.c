@@ -93,7 +93,9 @@ static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
     ak_buf_print(out, "(%s)(", ak_dtype_c_type(dtype));
     for (const char *p = text; plain && *p != 0;) {
         size_t length = strspn(p, LETTERS DIGITS);
-        if (length == 0 || (*p >= '0' && *p <= '9')) {
+        if (*p == '0' && length > 1 && p[1] != 'e' && p[1] != 'E' && (p == text || p[-1] != '.')) {
+            plain = false; /* C reads 010 as 8 */
+        } else if (length == 0 || (*p >= '0' && *p <= '9')) {
             length = length == 0 ? 1 : length;
             ak_buf_print(out, "%.*s", (int)length, p);
         } else {

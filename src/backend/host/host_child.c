@@ -259,7 +259,7 @@ bool ak_host_child_await_byte(ak_outcome *out, char want, ak_runnable *runner, a
     if (!ak_host_child_await(out, &got, runner, limit)) {
         return false;
     }
-    if (got != want) {
+    if (got == AK_RUNNER_NOTHING || got != want) {
         ak_proc_kill(&runner->proc);
         ak_outcome_refuse(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         return false;

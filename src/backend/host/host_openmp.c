@@ -33,7 +33,8 @@ typedef struct team {
 
 /* One region of several threads runs at a time, because a region within another has one thread. */
 static team the_team = {.lock = ATOMIC_FLAG_INIT};
-static atomic_flag critical = ATOMIC_FLAG_INIT;
+/* There are two locks because an atomic statement may stand in a critical region. */
+static atomic_flag critical = ATOMIC_FLAG_INIT, atomic = ATOMIC_FLAG_INIT;
 static ak_host_pool *the_pool;
 static int the_threads = 1;
 
@@ -76,6 +77,7 @@ void ak_openmp_forget_team(void)
     /* A region clears the shares when it begins. */
     unlock(&the_team.lock);
     unlock(&critical);
+    unlock(&atomic);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -167,12 +169,12 @@ EXPORT void GOMP_critical_end(void)
 
 EXPORT void GOMP_atomic_start(void)
 {
-    lock(&critical);
+    lock(&atomic);
 }
 
 EXPORT void GOMP_atomic_end(void)
 {
-    unlock(&critical);
+    unlock(&atomic);
 }
 
 /* ---- shares ---------------------------------------------------------------------------------- */

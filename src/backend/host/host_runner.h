@@ -85,7 +85,7 @@ void ak_host_scramble(const ak_host_stainable *of, void *const *arg, uint64_t ra
 
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
 enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
-enum { AK_RUNNER_NOTHING = 0 }; /* no answer is this byte */
+enum { AK_RUNNER_NOTHING = 0 }; /* no answer is this byte, and one that is gets refused */
 
 /* Whether a baseline is the problem's own (host_own.c). */
 typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_own;

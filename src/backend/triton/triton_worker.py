@@ -432,13 +432,14 @@ def describe(request):
     parameters, starts = space_of(inner, tuner, settings)
     tuned = {p["Name"] for p in parameters}
     constants, defines = settings.get("constants", {}), settings.get("defines", {})
+    choices = [choice.get("name") for choice in settings.get("choices", []) if isinstance(choice, dict)]
     given = settings["arguments"]
     arguments, passed = [], []
     for p in inner.params:
         if p.is_constexpr:
             default = p.default is not __import__("inspect").Parameter.empty if hasattr(p, "default") else False
             if p.name not in tuned and p.name not in constants and p.name not in defines \
-                    and p.name not in heuristics and not default and p.name not in settings.get("choices", {}):
+                    and p.name not in heuristics and not default and p.name not in choices:
                 raise Wrong("%s: nothing gives the constexpr %s of %s a value: add it to \"parameters\", "
                             "\"constants\" or \"defines\"" % (where, p.name, function))
             continue
