@@ -144,8 +144,8 @@ typedef struct ak_call {
     char *started;                /* UTC */
     char *model;                  /* "openai:gpt-5" */
     char *system, *brief, *state; /* the prompt, see llm/prompt.h */
-    char *reply;                  /* NULL: there was none */
-    char *finish;                 /* why the model stopped; NULL: no reply */
+    char *reply;                  /* NULL: the call failed, even if a reply came (a refusal) */
+    char *finish;                 /* why the model stopped; NULL: the call failed */
     char *fault, *error;          /* kind and one line; NULL: success */
     char *request_id;             /* the provider's id */
     char *proposals;              /* JSON array, see docs/formats.md */

@@ -20,7 +20,7 @@
     "  system TEXT NOT NULL,\n"                                                                    \
     "  brief TEXT NOT NULL,\n"                                                                     \
     "  state TEXT NOT NULL,\n"                                                                     \
-    "  reply TEXT,\n"  /* NULL: there was none */                                                  \
+    "  reply TEXT,\n"  /* NULL: the call failed */                                                 \
     "  finish TEXT,\n" /* why the model stopped */                                                 \
     "  fault TEXT,\n"  /* NULL: the call succeeded */                                              \
     "  error TEXT,\n"                                                                              \

@@ -139,7 +139,8 @@ static bool part_fits(const char *part, size_t length, const json_t *value)
 {
     double number, its = 0;
     if (number_of(&number, value)) {
-        char text[128]; /* longer than any number that Python prints */
+        char text[128]; /* longer than what Python prints of a float or of an integer of 64 bits,
+                           and the reader of JSON refuses longer ones */
         (void)snprintf(text, sizeof text, "%.*s", (int)length, part);
         bool word = strcmp(text, "True") == 0 || strcmp(text, "False") == 0;
         its = word ? (double)(text[0] == 'T') : 0;

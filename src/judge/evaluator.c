@@ -190,11 +190,42 @@ static bool is_large(const ak_evaluator *e, const ak_stage *stage)
     return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
 }
 
+size_t ak_evaluator_largest_edge_case(const ak_evaluator *e)
+{
+    size_t largest = e->edge_case_count;
+    for (size_t i = 0; i < e->edge_case_count; i++) {
+        bool trivial = false;
+        for (size_t k = 0; k < e->task->problem->size_count; k++) {
+            trivial = trivial || e->edge_cases[i].shape.size[k] == 1;
+        }
+        if (!trivial &&
+            (largest == e->edge_case_count ||
+             outputs_of(e, &e->edge_cases[i]) > outputs_of(e, &e->edge_cases[largest]))) {
+            largest = i;
+        }
+    }
+    return largest;
+}
+
+/* Prepares the largest edge-case shape, with a self-test if it has enough outputs. */
+static ak_status prepare_largest(ak_evaluator *e, ak_error *err)
+{
+    const size_t largest = ak_evaluator_largest_edge_case(e);
+    if (largest == e->edge_case_count) {
+        return AK_OK;
+    }
+    ak_stage *stage = &e->edge_cases[largest];
+    return ak_stage_prepare(stage, e->reference, largest + 1,
+                            outputs_of(e, stage) >= AK_SELFTEST_ELEMENTS, err);
+}
+
 static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_UNAVAILABLE;
     if (is_large(e, &e->own[0]) && e->backend->referee != NULL) {
+        /* ak_split_find prepares this shape, too, and without a self-test. */
+        AK_DO(selftest ? AK_OK : prepare_largest(e, err));
         AK_DO(ak_split_find(e, err));
         e->own[0].split = &e->split;
         status = ak_stage_prepare_referee(&e->own[0], e->reference, e->secret, selftest,
@@ -220,23 +251,6 @@ static ak_status witness_all(ak_evaluator *e, ak_error *err)
     return AK_OK;
 }
 
-size_t ak_evaluator_largest_edge_case(const ak_evaluator *e)
-{
-    size_t largest = e->edge_case_count;
-    for (size_t i = 0; i < e->edge_case_count; i++) {
-        bool trivial = false;
-        for (size_t k = 0; k < e->task->problem->size_count; k++) {
-            trivial = trivial || e->edge_cases[i].shape.size[k] == 1;
-        }
-        if (!trivial &&
-            (largest == e->edge_case_count ||
-             outputs_of(e, &e->edge_cases[i]) > outputs_of(e, &e->edge_cases[largest]))) {
-            largest = i;
-        }
-    }
-    return largest;
-}
-
 /* Prepares the task's own shape, and edge-case shapes only as the self-test or a referee needs
    them. The self-test of the tolerance needs enough outputs to tell them from their mean: it uses
    the task's own shape or, if an output there is tiny, an edge-case shape; audit.c tries what can
@@ -249,12 +263,7 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
         AK_DO(ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err));
     }
     AK_DO(own ? AK_OK : ak_audit(e, err));
-    size_t largest = ak_evaluator_largest_edge_case(e);
-    if (!own && largest < e->edge_case_count) {
-        ak_stage *stage = &e->edge_cases[largest];
-        AK_DO(ak_stage_prepare(stage, e->reference, largest + 1,
-                               outputs_of(e, stage) >= AK_SELFTEST_ELEMENTS, err));
-    }
+    AK_DO(own ? AK_OK : prepare_largest(e, err));
     AK_DO(ak_exchange_inputs(e, err));
     return e->own[0].referee != NULL ? witness_all(e, err) : AK_OK;
 }

@@ -153,8 +153,8 @@ static const char *why_late(const look *last)
                : "was still being written when the time was up; raise --llm-timeout";
 }
 
-/* Looks once for the reply. *done is true if the reply was taken, or if its file is too large or
-   has a zero byte. */
+/* Looks once for the reply. *done is true if the wait is over: the reply was taken, or its file is
+   too large, or it is complete (see the top of this file) and has a zero byte. */
 static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t, int64_t now_ns,
                           ak_error *err)
 {
