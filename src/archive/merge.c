@@ -151,7 +151,8 @@ static ak_status look_up(bool *found, ak_run *out, ak_archive *archive, const ch
 static void make_id(char id[64], const ak_run *run)
 {
     char hash[AK_HASH_BYTES];
-    ak_hasher *hasher = ak_hasher_new_quick(); /* as in older versions: ids must stay the same */
+    ak_hasher *hasher = ak_hasher_new_quick(); /* as in older versions: a later import must
+                                                  make the same id */
     const char *const parts[] = {
         id,        run->started, run->kernel,  run->implementation, run->device,
         run->size, run->dtype,   run->choices, run->environment};

@@ -268,9 +268,10 @@ static bool judge_llm(json_t *list, const json_t *findings)
                            ak_json_text_at(row, "provider"));
         }
     }
-    bool curl = json_is_string(json_object_get(findings, "curl"));
+    const char *version = ak_json_text_at(findings, "curl"); /* or why there is none */
+    const bool curl = version[0] >= '0' && version[0] <= '9';
     (void)snprintf(text, sizeof text, "%s%s%s",
-                   !curl           ? "libcurl is not installed: apt-get install libcurl4"
+                   !curl           ? version
                    : keyed[0] == 0 ? "no key is set (OPENAI_API_KEY, ANTHROPIC_API_KEY); models of "
                                      "this machine need none: --llm ollama:MODEL"
                                    : "keys are set for ",

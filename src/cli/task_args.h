@@ -110,7 +110,8 @@ typedef struct ak_selection {
     ak_archive *archive;
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
-    ak_problem *problem;      /* NULL: not opened, because the archive knows the kernel's name */
+    ak_problem *problem;      /* NULL: there is no operand, or the archive knows its name and no
+                                 folder here of that name is a kernel */
     char *place;              /* operand with which commands find the kernel; NULL: not known */
     char *named;              /* `place`, quoted if needed, or "KERNEL" if that is NULL; NULL: all
                                  kernels */

@@ -42,8 +42,8 @@ static ak_status add(json_t *finishes, int64_t id, const ended *run, const json_
 
 /* Adds what a run over many sizes found for its winner at one size. These figures replace those of
    the run at this size alone, which the result names as "beside": they are added under its id, and
-   the id is noted in `judged`. Adds nothing if the archive lacks that run, or has no trial of the
-   winner or one that refutes it. */
+   the id is noted in `judged`. Adds nothing if the archive lacks that run, has no right trial of
+   the winner, or has a trial that refutes it. */
 static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, json_t *result,
                           ak_archive *archive, ak_error *err)
 {

@@ -99,10 +99,11 @@ double ak_alone_delay(ak_alone_calls *reads, double read_ns, double slack_ns, do
    before. `touched` is what the problem declares; if that is 0, the answer is false. */
 bool ak_alone_touches_little(double touched, double bytes);
 /* Decides about such a kernel whose calls alone took too long, found->alone_ns: in a batch its data
-   lie in the caches, alone in memory. If that delayed readings of as many bytes, spread over the
-   arguments, by as much (ak_alone_cold, also on usual_ns), the finding is SLOWER: the kernel is not
-   rejected, but only calls on unseen inputs can confirm the time of its batches. Else the finding
-   is IDLES, or UNKNOWN if there are too few readings. Sorts the times of the readings. */
+   lie in the caches, alone in memory. If readings of as many bytes, spread over the
+   arguments, took longer than usual_ns by as much (ak_alone_cold), the finding is SLOWER: the
+   kernel is not rejected, but only calls on unseen inputs can confirm the time of its batches. Else
+   the finding is IDLES, or UNKNOWN if there are too few readings. Sorts the times of the readings.
+ */
 ak_alone_finding ak_alone_decide_little(const ak_alone_evidence *found, ak_alone_calls *reads,
                                         double usual_ns, const ak_alone_limits *limits);
 
@@ -131,9 +132,9 @@ typedef struct ak_cold {
     size_t bytes;        /* that a call reads; 0: all of the arguments */
 } ak_cold;
 
-/* Starts the process and measures its calls in batches, of up to `iterations` calls, on the set
-   `seen`. Its calls read `bytes` bytes, in lines at equal distances across all arguments; 0: all
-   bytes. There is no reader if the process fails. */
+/* Starts the process and measures its calls in batches of 2 to `iterations` calls (2 if that is
+   less) on the set `seen`. Its calls read `bytes` bytes, in lines at equal distances across all
+   arguments; 0: all bytes. There is no reader if the process fails. */
 ak_status ak_cold_open(ak_cold *out, ak_loaded *r, ak_stage *seen, uint32_t iterations,
                        size_t bytes, ak_error *err);
 /* Makes one call that begins as a call on the unseen contents of a stage does. The reader must be

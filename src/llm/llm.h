@@ -257,7 +257,7 @@ ak_status ak_llm_abandon(ak_llm_answer *out, char lost[AK_LLM_LOST_BYTES], ak_ll
 
 /* Visits the names and descriptions of the providers and, as the last, of "replay". */
 void ak_llm_each_provider(ak_list_visitor visit, void *context);
-/* Returns the report of doctor: {"curl": "7.88.1 OpenSSL/3.0" or what to install, "providers":
+/* Returns the report of doctor: {"curl": "7.88.1 OpenSSL/3.0" or why there is none, "providers":
    [{"provider", "address", "key": "set"|"not set"|"none needed", "from"}]}, or NULL without
    memory. */
 json_t *ak_llm_doctor(void);

@@ -33,8 +33,7 @@ typedef struct ak_matrix {
 ak_status ak_matrix_of(ak_matrix *out, const ak_trial *trials, size_t count, ak_error *err);
 void ak_matrix_clear(ak_matrix *matrix);
 /* Writes the row of a configuration, which need not belong to a trial. `row` has column_count
-   cells. A value that no trial has is AK_MATRIX_NONE. Fails if the configuration cannot be parsed.
- */
+   cells. A value that no trial has is AK_MATRIX_NONE. Fails if `config` cannot be parsed. */
 ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *config, ak_error *err);
 
 #endif

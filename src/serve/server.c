@@ -427,6 +427,7 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
 {
     int64_t polled_ns = ak_clock_ns(), pulsed_ns = polled_ns;
     char told[AK_WATCH_PLACE_BYTES]; /* up to where pages know the archive */
+    bool missed = false;             /* a poll has failed since they were told */
     ak_watch_place(told, s->watch);
     while (cancel == NULL || *cancel == 0) {
         char place[AK_WATCH_PLACE_BYTES];
@@ -439,8 +440,10 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
             polled_ns = now;
             const bool good = ak_watch_poll(&changed, s->watch, NULL) == AK_OK;
             ak_watch_place(place, s->watch);
-            if (good && (changed || strcmp(place, told) != 0)) {
+            missed = missed || !good;
+            if (good && (changed || missed)) {
                 ak_streams_tell(&s->streams, told);
+                missed = false;
                 (void)snprintf(told, sizeof told, "%s", place);
             }
         }

@@ -23,12 +23,10 @@ static void wrong_clear(wrong *w)
     ak_free(w->list);
 }
 
-/* Equal costs, such as those of the same code, have one order, whichever qsort there is. */
 static int by_cost(const void *a, const void *b)
 {
-    const ak_seen *x = a, *y = b;
-    return x->cost != y->cost ? (x->cost > y->cost) - (x->cost < y->cost)
-                              : memcmp(&x->config, &y->config, sizeof x->config);
+    double x = ((const ak_seen *)a)->cost, y = ((const ak_seen *)b)->cost;
+    return (x > y) - (x < y);
 }
 
 /* Returns whether two trials are known to have run the same machine code. Such trials share one

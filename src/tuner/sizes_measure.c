@@ -243,8 +243,9 @@ static ak_status measure_as_search(ak_trial *out, ak_session *session, const ak_
     return AK_OK;
 }
 
-/* Measures the winner alone first, because it may come from another size and have no trial at this
-   one. If it fails then, its time is that of the comparison. */
+/* Archives a trial of the winner, unless the size's own run found it: it may come from another size
+   and have no trial at this one. It is measured alone; if it fails then, its time is that of the
+   comparison. */
 ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session, ak_error *err)
 {
     const ak_size_result *one = &m->result->sizes[size];

@@ -73,7 +73,7 @@ ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers,
 ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
 /* cuda_elf.c: hashes the code of a cubin; returns false if the file is not one or there is no
- * memory. */
+   memory. */
 bool ak_cuda_code_hash(char out[AK_HASH_BYTES], const unsigned char *file, size_t length);
 /* cuda_compile.c: runs the child `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes
    to stdout. */

@@ -19,8 +19,8 @@
  * depends on a secret key and its index. A candidate that finds it can neither copy it nor change
  * it without being detected.
  *
- * tests/simt/referee_bits.h defines SIMT and the functions of the next section, so that the rest
- * runs on a CPU.
+ * tests/simt/simt.h defines SIMT; it and tests/simt/referee_bits.h define the functions of the next
+ * section, so that the rest runs on a CPU.
  */
 typedef unsigned long long u64;
 typedef unsigned int u32;

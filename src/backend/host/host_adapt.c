@@ -91,17 +91,22 @@ static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
     const bool whole = !ak_dtype_is_float(dtype);
     bool plain = text[strspn(text, LETTERS DIGITS " .+-*()")] == 0 && strstr(text, "**") == NULL;
     ak_buf_print(out, "(%s)(", ak_dtype_c_type(dtype));
+    const char *tail = NULL; /* what belongs to the number before it: digits behind a point or, as
+                                in 1e-05, of an exponent */
     for (const char *p = text; plain && *p != 0;) {
         size_t length = strspn(p, LETTERS DIGITS);
-        if (*p == '0' && length > 1 && p[1] != 'e' && p[1] != 'E' && (p == text || p[-1] != '.')) {
+        const bool number = *p >= '0' && *p <= '9';
+        if (*p == '0' && length > 1 && p[1] != 'e' && p[1] != 'E' && p != tail) {
             plain = false; /* C reads 010 as 8 */
-        } else if (length == 0 || (*p >= '0' && *p <= '9')) {
+        } else if (length == 0 || number) {
             length = length == 0 ? 1 : length;
             ak_buf_print(out, "%.*s", (int)length, p);
         } else {
             plain = print_name(out, p, length, whole, entry->problem);
         }
+        const bool sign = number && (p[length - 1] == 'e' || p[length - 1] == 'E');
         p += length;
+        tail = p[-1] == '.' ? p : sign && (*p == '-' || *p == '+') ? p + 1 : tail;
     }
     ak_buf_puts(out, ")");
     return plain ? AK_OK

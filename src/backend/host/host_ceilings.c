@@ -53,10 +53,11 @@
 #define MEMORY_PART 16
 /* Parts of the threads are multiples of so many floats, so that no two share a cache line. */
 #define PART_FLOATS 32
-/* The environment variable that gives the length of these arrays instead, in MiB; a value that is
-   no whole number, below 1 or above ARRAY_BYTES_MAX is ignored. Tests of other things set it,
-   because such arrays take a second of processor time per run if the last-level cache is large.
-   Runs of the peak and of the caches are then shorter, too, by the factor SHORTER. */
+/* The environment variable that gives the length of these arrays instead, in MiB; a value is
+   ignored unless it is a whole number of at least 1 and within ARRAY_BYTES_MAX. Tests of other
+   things set it, because such arrays take a second of processor time per run if the last-level
+   cache is large. Runs of the peak and of the caches are then shorter, too, by the factor SHORTER.
+ */
 #define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
 #define SHORTER        5
 /* Bytes that a thread copies in one run of a cache ceiling. */

@@ -160,7 +160,8 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
             return true;
         }
     }
-    static const char *const made_of_printf[] = {"puts", "putchar", "__printf_chk", NULL};
+    static const char *const made_of_printf[] = {
+        "puts", "putchar", "__printf_chk", "fwrite", "fputc", "__fprintf_chk", NULL};
     const char *name = NULL;
     if (ak_elf_symbols(&f.elf, is_forbidden, &name)) {
         if (strcmp(name, "omp_set_num_threads") == 0) {
@@ -177,12 +178,13 @@ bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, siz
                            name);
             return true;
         }
-        (void)snprintf(
-            why, bytes,
-            "it uses %.48s of a library%s: a kernel calls mathematics and what copies, "
-            "compares and allocates memory, and has threads from call->parallel",
-            name,
-            ak_text_is_one_of(name, made_of_printf) ? ", into which compilers turn printf" : "");
+        (void)snprintf(why, bytes,
+                       "it uses %.48s of a library%s: a kernel calls mathematics and what copies, "
+                       "compares and allocates memory, and has threads from call->parallel",
+                       name,
+                       ak_text_is_one_of(name, made_of_printf)
+                           ? ", into which compilers turn printf and fprintf"
+                           : "");
         return true;
     }
     if (ak_elf_symbols(&f.elf, ak_host_elf_is_hook, &name)) {

@@ -558,7 +558,7 @@ typedef struct touch {
     const ak_runner_page *asked;
     uint64_t step;  /* from a byte that is read to the next */
     uint32_t calls; /* whose arguments are read, if each call has its own */
-    int turn;       /* thread t reads the part of thread t + turn */
+    int turn;       /* thread t of n reads the part of thread (t + turn) % n */
 } touch;
 
 static void touch_bytes(const unsigned char *memory, uint64_t bytes, uint64_t step, int thread,
