@@ -39,7 +39,7 @@ baselines "$naive, $library"
 table
 table library
 table none
-autokernel tune ./m --size 1000 --evals 1 --quiet --json | grep -o '"name":"[a-z]* .own.","version":"[^"]*"' | sort -u
+autokernel tune ./m --size 1000 --evals 1 --quiet --json 2>/dev/null | grep -o '"name":"[a-z]* .own.","version":"[^"]*"' | sort -u
 echo "-- everywhere it is said to be the kernel's own"
 baselines "${naive/\"naive\"/\"copy_loop\"}"
 autokernel tune ./m --size 1000 --evals 1 --device host --libraries copy_loop 2>&1 | sed -n 's/^library \(.*\):.*/\1/p'
