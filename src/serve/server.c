@@ -430,7 +430,6 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
     bool missed = false;             /* a poll has failed since they were told */
     ak_watch_place(told, s->watch);
     while (cancel == NULL || *cancel == 0) {
-        char place[AK_WATCH_PLACE_BYTES];
         bool changed;
         AK_FAIL_IF(s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES, err, AK_IO,
                    "the dashboard cannot wait for requests any more");
@@ -439,12 +438,11 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
         if (now - polled_ns >= AK_SERVE_POLL_MS * AK_MS_NS) {
             polled_ns = now;
             const bool good = ak_watch_poll(&changed, s->watch, NULL) == AK_OK;
-            ak_watch_place(place, s->watch);
             missed = missed || !good;
             if (good && (changed || missed)) {
                 ak_streams_tell(&s->streams, told);
                 missed = false;
-                (void)snprintf(told, sizeof told, "%s", place);
+                ak_watch_place(told, s->watch);
             }
         }
         if (now - pulsed_ns >= AK_SERVE_PULSE_MS * AK_MS_NS) {

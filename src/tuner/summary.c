@@ -34,7 +34,7 @@ static const ak_speed *open_rival(const ak_comparison_result *comparison)
     for (size_t i = 0; i < comparison->count; i++) {
         const ak_compared *one = &comparison->list[i];
         const ak_speed *speed = &one->over_default;
-        if (i != comparison->fallback && one->config != NULL &&
+        if (i != comparison->fallback && i != comparison->library && one->library == NULL &&
             speed->verdict == AK_SPEED_UNDECIDED && !(speed->high < 1)) {
             return speed;
         }
