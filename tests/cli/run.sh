@@ -129,6 +129,7 @@ run_one() {
         -e '/^speed compares times of the same round/d' \
         -e '/^warning: #[0-9]* is [a-z]* than .* in the rounds that both took part in/d' \
         -e '/: compiling or running for [0-9]* s; /d' \
+        -e '/^computing inputs and right results for [0-9]* s; /d' \
         -e '/^warning: one candidate measured twice /d' \
         -e '/^warning: the fastest of the search .* could not be judged/d' \
         -e '/^warning: the limits of this device were measured too low /d' "$scratch/out" >"$scratch/shown"
