@@ -1,16 +1,19 @@
-/* test_opencl.c: tests what the compile workers of OpenCL may read, that its compiler is confined,
-   the limit of a launch, and the kernels that mix contents. test_backend.c and cli/opencl test the
-   rest, where there is a device. */
+/* test_opencl.c: tests what the compile workers of OpenCL may read, that its compiler is confined
+   and what it does where it reaches no device, where PoCL's cache is, the limit of a launch, and
+   the kernels that mix contents. test_backend.c and cli/opencl test the rest, where there is a
+   device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "backend/opencl/opencl_device.h"
+#include "base/alloc.h"
 #include "confined_fixture.h"
 
 static char root[AK_PATH_MAX];
@@ -79,6 +82,70 @@ static void the_compiler_is_confined(void **state)
 {
     (void)state;
     assert_confined(ak_opencl_compile);
+}
+
+/* A confined process may see a device and get no context of it. The source then is the artifact,
+   which the device's worker builds. */
+static void a_device_without_context_keeps_the_source(void **state)
+{
+    (void)state;
+    static const char source[] = "kernel void f(global float *x) { x[0] = 1; }\n";
+    char path[AK_PATH_MAX], artifact[AK_PATH_MAX];
+    const char *const options[] = {AK_OPENCL_DEVICE_OPTION "opencl:0", "-DSTEP=1"};
+    ak_compile_result result = {0};
+    ak_error err = AK_ERROR_INIT;
+    AK_FREED char *text = NULL;
+    (void)setenv("AUTOKERNEL_LIBOPENCL", AK_TEST_FAKE_OPENCL, 1);
+    assert_int_equal(ak_fs_temp(root, NULL), AK_OK);
+    assert_int_equal(ak_fs_write(in(path, "k.cl"), source, strlen(source), NULL), AK_OK);
+    const ak_compile_job job = {.source_path = path,
+                                .argv = options,
+                                .argc = AK_COUNT(options),
+                                .folder = root,
+                                .artifact = in(artifact, "k.bin"),
+                                .timeout_ns = 60 * AK_SECOND_NS};
+    assert_int_equal(ak_opencl_compile(&result, &job, &err), AK_OK);
+    if (result.status != AK_TRIAL_OK) {
+        fail_msg("%s", result.reason);
+    }
+    assert_int_equal(ak_fs_read(&text, NULL, artifact, 4096, NULL), AK_OK);
+    assert_string_equal(text, "//autokernel-opencl -DSTEP=1\n"
+                              "kernel void f(global float *x) { x[0] = 1; }\n");
+    ak_compile_result_clear(&result);
+    (void)unsetenv("AUTOKERNEL_LIBOPENCL");
+    ak_fs_remove(root);
+}
+
+/* Without a home, PoCL's cache is in a folder that nobody else can have made beforehand or may
+   enter, and stays the same in a process. */
+static void a_cache_without_a_home_is_private(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"HOME", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "TMPDIR"};
+    char *before[AK_COUNT(names)], first[AK_PATH_MAX + 32], again[AK_PATH_MAX + 32];
+    char planted[AK_PATH_MAX];
+    struct stat info;
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        before[i] = ak_strdup(getenv(names[i]));
+        (void)unsetenv(names[i]);
+    }
+    assert_int_equal(ak_fs_temp(root, NULL), AK_OK);
+    (void)setenv("TMPDIR", root, 1);
+    assert_int_equal(mkdir(in(planted, "autokernel-opencl"), 0777), 0);
+    ak_opencl_pocl_cache(first, sizeof first);
+    ak_opencl_pocl_cache(again, sizeof again);
+    assert_string_equal(first, again);
+    const char *folder = first + strlen("POCL_CACHE_DIR=");
+    assert_memory_equal(first, "POCL_CACHE_DIR=", folder - first);
+    assert_memory_equal(folder, root, strlen(root));
+    assert_string_not_equal(folder, planted);
+    assert_int_equal(stat(folder, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    for (size_t i = 0; i < AK_COUNT(names); i++) {
+        (void)(before[i] == NULL ? unsetenv(names[i]) : setenv(names[i], before[i], 1));
+        ak_free(before[i]);
+    }
+    ak_fs_remove(root);
 }
 
 /* ---- the limit of a launch ------------------------------------------------------------------- */
@@ -210,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_icd_that_lies_elsewhere_can_be_read),
         cmocka_unit_test(the_compiler_is_confined),
+        cmocka_unit_test(a_device_without_context_keeps_the_source),
+        cmocka_unit_test(a_cache_without_a_home_is_private),
         cmocka_unit_test(compiling_at_the_first_launch_is_no_hang),
         cmocka_unit_test(kernels_that_mix_are_whole_or_absent),
     };

@@ -129,8 +129,11 @@ void ak_opencl_error_text(char *out, size_t bytes, int32_t code)
 
 void ak_opencl_pocl_cache(char *out, size_t bytes)
 {
+    /* A folder of this process alone, because anybody may have put something under a name in /tmp
+       that is known beforehand. A later process removes it. */
+    static ak_fs_owned temporary = {.lock = -1};
     char cache[AK_PATH_MAX], folder[AK_PATH_MAX];
-    const char *own = ak_env("POCL_CACHE_DIR"), *temporary = ak_env("TMPDIR");
+    const char *own = ak_env("POCL_CACHE_DIR");
     bool found = own != NULL && ak_fs_mkdirs(own, NULL) == AK_OK;
     if (found) {
         (void)snprintf(folder, sizeof folder, "%s", own);
@@ -140,9 +143,8 @@ void ak_opencl_pocl_cache(char *out, size_t bytes)
                 ak_fs_mkdirs(folder, NULL) == AK_OK;
     }
     if (!found) {
-        found = ak_fs_join(folder, temporary == NULL ? "/tmp" : temporary, "autokernel-opencl",
-                           NULL) == AK_OK &&
-                ak_fs_mkdirs(folder, NULL) == AK_OK;
+        found = temporary.path[0] != 0 || ak_fs_owned_open(&temporary, NULL) == AK_OK;
+        (void)snprintf(folder, sizeof folder, "%s", temporary.path);
     }
     (void)snprintf(out, bytes, "%s%s", found ? "POCL_CACHE_DIR=" : "", found ? folder : "");
 }

@@ -3,8 +3,8 @@
  * host, so that an ICD that crashes, hangs or takes too much memory costs one configuration.
  *
  * The artifact is the binary that the ICD gives. Where it gives none, or where the confined child
- * does not find the device (the driver of a graphics processor needs its device files), the
- * artifact is the source with its options, and the device's worker builds it:
+ * does not find the device or gets no context of it (the driver of a graphics processor needs its
+ * device files), the artifact is the source with its options, and the device's worker builds it:
  *
  *     //autokernel-opencl OPTIONS
  *     source
@@ -163,9 +163,10 @@ int ak_opencl_compile_main(int argc, char **argv)
         return EXIT_REFUSED;
     }
     bool kept = false;
+    int32_t refused; /* why there is no context: the device's worker may get one */
     bool here = ak_opencl_open(&cl, NULL) == AK_OK &&
                 find_device(&place, cl, argv[DEVICE], argv[IDENTITY]) &&
-                (context = ak_opencl_context(cl, &place, &code)) != NULL;
+                (context = ak_opencl_context(cl, &place, &refused)) != NULL;
     if (here) {
         const ak_opencl_target target = {cl, context, place.device};
         code = build_source(&program, &log, &target, source, argv[OPTIONS]);

@@ -216,24 +216,20 @@ static ak_status check_range(const ak_device *device, size_t offset, size_t byte
 static ak_status upload(ak_device *device, size_t offset, const void *data, size_t bytes,
                         ak_error *err)
 {
-    ak_status status = check_range(device, offset, bytes, err);
-    return status != AK_OK || bytes == 0
-               ? status
-               : ak_opencl_fail(device,
-                                device->cl->write(device->queue, device->block, 1, offset, bytes,
-                                                  data, 0, NULL, NULL),
-                                "upload", err);
+    AK_DO(check_range(device, offset, bytes, err));
+    const int32_t code = bytes == 0 ? 0
+                                    : device->cl->write(device->queue, device->block, 1, offset,
+                                                        bytes, data, 0, NULL, NULL);
+    return ak_opencl_fail(device, code, "upload", err);
 }
 
 static ak_status download(void *data, ak_device *device, size_t offset, size_t bytes, ak_error *err)
 {
-    ak_status status = check_range(device, offset, bytes, err);
-    return status != AK_OK || bytes == 0
-               ? status
-               : ak_opencl_fail(device,
-                                device->cl->read(device->queue, device->block, 1, offset, bytes,
-                                                 data, 0, NULL, NULL),
-                                "download", err);
+    AK_DO(check_range(device, offset, bytes, err));
+    const int32_t code = bytes == 0 ? 0
+                                    : device->cl->read(device->queue, device->block, 1, offset,
+                                                       bytes, data, 0, NULL, NULL);
+    return ak_opencl_fail(device, code, "download", err);
 }
 
 static ak_status fill(ak_device *device, size_t offset, const void *element, size_t bytes,

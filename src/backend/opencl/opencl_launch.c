@@ -58,26 +58,25 @@ void ak_opencl_unload(ak_runnable *runnable)
     }
 }
 
+AK_END_AT(ak_opencl_unload, ak_runnable)
+
 ak_status ak_opencl_load_candidate(ak_runnable **out, ak_device *device, const ak_load *what,
                                    ak_outcome *outcome, ak_error *err)
 {
-    char *artifact = NULL, why[200] = "";
+    char why[200] = "";
     size_t length = 0;
-    ak_status status = AK_OK;
-    ak_runnable *runnable;
+    AK_FREED char *artifact = NULL;
+    AK_AT_END(ak_opencl_unload_at) ak_runnable *runnable = NULL;
     AK_DO(AK_NEW(runnable, 1, err));
     runnable->device = device;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
-    if (what->artifact == NULL) {
-        status = ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for OpenCL devices",
-                         ak_or_empty(what->baseline));
-        goto out;
-    }
+    AK_FAIL_IF(what->artifact == NULL, err, AK_NOT_FOUND,
+               "there is no library \"%.60s\" for OpenCL devices", ak_or_empty(what->baseline));
     if (device->lost) {
         ak_outcome_refuse(outcome, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
     } else {
-        AK_TRY(ak_fs_read(&artifact, &length, what->artifact,
-                          AK_OPENCL_BINARY_MAX + AK_SOURCE_BYTES_MAX, err));
+        AK_DO(ak_fs_read(&artifact, &length, what->artifact,
+                         AK_OPENCL_BINARY_MAX + AK_SOURCE_BYTES_MAX, err));
         const ak_opencl_target target = {device->cl, device->context, device->place.device};
         int32_t code =
             ak_opencl_load(&runnable->program, why, sizeof why, &target, artifact, length);
@@ -89,13 +88,8 @@ ak_status ak_opencl_load_candidate(ak_runnable **out, ak_device *device, const a
                               "loading the compiled code: %s", why);
         }
     }
-    *out = runnable;
-out:
-    ak_free(artifact);
-    if (status != AK_OK) {
-        ak_opencl_unload(runnable);
-    }
-    return status;
+    AK_GIVE(out, runnable);
+    return AK_OK;
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
