@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static atomic_size_t allocations;
 static atomic_size_t fail_at; /* the value of `allocations` from which all fail; 0: never */
@@ -84,6 +85,11 @@ void ak_free_at(void *pointer)
     void *memory;
     memcpy(&memory, pointer, sizeof memory);
     free(memory);
+}
+
+size_t ak_page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err)

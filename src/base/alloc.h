@@ -51,6 +51,10 @@ void ak_free_all(void *const *blocks, size_t count);
 /* Frees the memory that the pointer at this address points to. */
 void ak_free_at(void *pointer);
 
+/* Returns the bytes of a page of memory, which is what can be mapped or protected by itself: 4096
+   on x86-64, up to 65536 on AArch64. */
+size_t ak_page_bytes(void);
+
 /* Makes room for `need` elements in a growing array. The capacity, in elements, starts at 8 and
    doubles until it suffices; new elements are not zeroed. On failure the array is unchanged. */
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err);

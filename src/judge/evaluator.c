@@ -21,8 +21,7 @@
 #define FRESH_FEW_FLOPS 2.5e8
 #define FRESH_FEW_BYTES ((size_t)4 << 20)
 /* plan_many explains this number. */
-#define MANY_BYTES   ((size_t)16 << 20)
-#define PLACES_ALIGN 4096
+#define MANY_BYTES ((size_t)16 << 20)
 /* A task that exceeds one of these has a single set of inputs. Another set would cost another run
    of the reference, one or two seconds of a processor at this limit, and as many bytes of the block
    again. */
@@ -31,6 +30,14 @@
 
 /* Random streams below this number belong to edge-case shapes. */
 #define SECRET_STREAMS 65536
+
+/* Returns where a place may begin at or behind `end`: on a page of its own, because a child maps
+   the place of its candidate and no other. */
+static size_t next_place(size_t end)
+{
+    const size_t page = ak_page_bytes();
+    return (end + page - 1) / page * page;
+}
 
 /* Returns the number of input sets. There is one if the task is large, or if the block is not
    mapped, because copying inputs to the device takes longer than running on them. */
@@ -68,7 +75,7 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
     e->sets = 1;
     *end = e->own[0].arrays.total;
     while (e->sets < sets_of(e)) {
-        size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        size_t base = next_place(*end);
         AK_DO(ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err));
         *end = base + e->own[e->sets].arrays.total;
         e->sets++;
@@ -108,7 +115,7 @@ static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
     }
     for (; e->many_count < wanted; e->many_count++) {
         ak_stage *stage = &e->many[e->many_count];
-        const size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        const size_t base = next_place(*end);
         AK_DO(ak_stage_plan(stage, &e->memory, e->task, shape->size, AK_STAGE_SETS, base, err));
         stage->other = &e->own[0];
         stage->habit = e->fresh[0].habit;
@@ -141,7 +148,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     AK_DO(AK_NEW(e->edge_cases, problem->edge_case_count + 1, err));
     AK_DO(plan_own(&end, e, err));
     AK_DO(ak_few_plan(e, err));
-    const size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    const size_t base = next_place(end);
     end = base;
     for (size_t i = 0; i < problem->edge_case_count; i++) {
         e->edge_case_count = i + 1;
@@ -157,7 +164,7 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     e->apart = base;
     e->apart_bytes = end - base;
     AK_DO(plan_many(&end, e, err));
-    end = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN; /* all that can be mapped */
+    end = next_place(end); /* all that can be mapped */
     AK_DO(e->backend->reserve(e->device, end, err));
     e->block_bytes = end;
     if (e->backend->map != NULL) {

@@ -22,7 +22,9 @@ ak_status ak_host_quick_ceilings(ak_ceilings *out, const char *device, ak_error 
 ak_status ak_host_describe(json_t *object, ak_error *err);
 
 /* host_device.c */
-int ak_host_cpus(void); /* CPUs that this process may use */
+/* Returns how many CPUs this process may use, at most AK_HOST_THREADS_MAX: a kernel can have as
+   many threads. */
+int ak_host_cpus(void);
 /* Returns the size in bytes of the first CPU's data or unified cache at level 1, 2 or 3; a modest
    size if it is unknown. */
 int64_t ak_host_cache_bytes(int level);
@@ -34,6 +36,9 @@ typedef struct ak_host_caches {
 void ak_host_caches_find(ak_host_caches *out);
 /* Returns how many CPUs a list of the system names, such as "0-7,64-71". */
 int ak_host_count_listed(const char *list);
+/* Returns the bytes of the widest vectors that the host backend's own loops are compiled for and
+   that this processor has: 64 with AVX-512 (F, VL, DQ and BW), 32 with AVX2 and FMA, else 16. */
+int ak_host_vector_bytes(void);
 /* Asks for the tile registers of AMX, for this process and its children by fork, and returns
    whether they may multiply bf16. A process may use them only if it has asked the system
    (Linux 5.16, Documentation/arch/x86/xstate.rst). Asking again is cheap. */

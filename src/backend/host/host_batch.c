@@ -320,7 +320,7 @@ static int64_t own_memory(const ak_runnable *runner)
     char *end = text;
     long long all = strtoll(text, &end, 10), resident = strtoll(end, &end, 10);
     long long shared = strtoll(end, &end, 10);
-    return all <= 0 ? -1 : (resident - shared) * sysconf(_SC_PAGESIZE);
+    return all <= 0 ? -1 : (resident - shared) * (int64_t)ak_page_bytes();
 }
 
 /* Returns whether a candidate's memory grows from call to call, as GROWN_BYTES says. Baselines are

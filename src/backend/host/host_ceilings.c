@@ -170,13 +170,9 @@ DEFINE_LEVEL(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,fma"))), 5
 static level choose(void)
 {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq")) {
-        return (level)LEVEL(avx512, 512);
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return (level)LEVEL(avx2, 256);
+    const int bytes = ak_host_vector_bytes();
+    if (bytes > 16) {
+        return bytes == 64 ? (level)LEVEL(avx512, 512) : (level)LEVEL(avx2, 256);
     }
 #endif
     return (level)LEVEL(plain, 128);

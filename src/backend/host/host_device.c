@@ -15,6 +15,7 @@
 #endif
 
 #include "backend/host/host.h"
+#include "backend/host/host_pool.h"
 #include "base/alloc.h"
 #include "base/number.h"
 
@@ -35,11 +36,9 @@ enum { COMPILERS = AK_COUNT(compilers) };
 int ak_host_cpus(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
-        return CPU_COUNT(&set);
-    }
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 && online < 65536 ? (int)online : 1;
+    const long cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                                  : sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus < 1 ? 1 : cpus > AK_HOST_THREADS_MAX ? AK_HOST_THREADS_MAX : (int)cpus;
 }
 
 ak_status ak_host_cpuinfo(char **out, const char *path, ak_error *err)
@@ -55,7 +54,7 @@ ak_status ak_host_cpuinfo(char **out, const char *path, ak_error *err)
 /* Gives the value of the first line `key : value`; returns false if there is none. */
 static bool cpuinfo(char *out, size_t bytes, const char *key)
 {
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     if (ak_host_cpuinfo(&text, AK_HOST_CPUINFO, NULL) != AK_OK) {
         return false;
     }
@@ -72,7 +71,6 @@ static bool cpuinfo(char *out, size_t bytes, const char *key)
         }
         line = end == NULL ? NULL : end + 1;
     }
-    ak_free(text);
     return found;
 }
 
@@ -81,7 +79,7 @@ bool ak_host_hash_processor(ak_hasher *hasher)
     static const char *const varies[] = {"processor", "cpu MHz",  "physical id",
                                          "core id",   "apicid",   "initial apicid",
                                          "bogomips",  "BogoMIPS", NULL};
-    char *text = NULL;
+    AK_FREED char *text = NULL;
     if (ak_host_cpuinfo(&text, AK_HOST_CPUINFO, NULL) != AK_OK) {
         return false;
     }
@@ -92,7 +90,6 @@ bool ak_host_hash_processor(ak_hasher *hasher)
         }
         line += length + (line[length] == '\n' ? 1 : 0);
     }
-    ak_free(text);
     return true;
 }
 
@@ -192,11 +189,12 @@ void ak_host_caches_find(ak_host_caches *out)
     }
 }
 
-static int vector_bytes(void)
+int ak_host_vector_bytes(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
         return 64;
     }
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 32 : 16;
@@ -237,7 +235,7 @@ ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err)
     cpu_name(name, sizeof name);
     int cpus = ak_host_cpus();
     (void)snprintf(text, sizeof text, "%s, %d CPU%s, %s, L2 %s, L3 %s", name, cpus,
-                   cpus == 1 ? "" : "s", vector_name(vector_bytes()),
+                   cpus == 1 ? "" : "s", vector_name(ak_host_vector_bytes()),
                    ak_number_size(l2, (size_t)ak_host_cache_bytes(2)),
                    ak_number_size(l3, (size_t)ak_host_cache_bytes(3)));
     visit(context, "host", text);
@@ -246,7 +244,7 @@ ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err)
 
 ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error *err)
 {
-    int bytes = vector_bytes();
+    int bytes = ak_host_vector_bytes();
 #if defined(__x86_64__)
     int registers = bytes == 64 ? 32 : 16;
 #else
@@ -287,10 +285,10 @@ ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
         AK_DO(ak_host_need_version(version[i], sizeof version[i], compilers[i], err));
     }
     json_t *versions = json_object();
-    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I}", "backend", "host", "device",
-                               device, "name", name, "cpus", ak_host_cpus(), "vector_bytes",
-                               vector_bytes(), "l2_bytes", (json_int_t)ak_host_cache_bytes(2),
-                               "l3_bytes", (json_int_t)ak_host_cache_bytes(3));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:i, s:i, s:I, s:I}", "backend", "host", "device", device, "name", name,
+        "cpus", ak_host_cpus(), "vector_bytes", ak_host_vector_bytes(), "l2_bytes",
+        (json_int_t)ak_host_cache_bytes(2), "l3_bytes", (json_int_t)ak_host_cache_bytes(3));
     bool good = object != NULL && versions != NULL;
     if (good && uname(&system) == 0) {
         good = ak_json_set_text(object, "kernel", system.release) &&

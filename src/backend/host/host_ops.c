@@ -53,9 +53,6 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
     device->task = task;
     device->threads = task->threads > 0 ? task->threads : ak_host_cpus();
     device->salt = task->seed;
-    if (device->threads > AK_HOST_THREADS_MAX) {
-        device->threads = AK_HOST_THREADS_MAX;
-    }
     device->block_fd = ak_host_child_memory("autokernel-arguments");
     /* The seal keeps a candidate from shortening the block, which would crash this process. */
     AK_FAIL_IF(device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0,
@@ -187,13 +184,14 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
 static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_t block_bytes,
                             size_t first, size_t end)
 {
+    const size_t system_page = ak_page_bytes();
     size_t before = first < AK_GUARD_BYTES ? first : AK_GUARD_BYTES;
     size_t after = block_bytes - end < AK_GUARD_BYTES ? block_bytes - end : AK_GUARD_BYTES;
-    page->first = (first - before) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    page->first = (first - before) / system_page * system_page;
     page->stride = launch->stride;
     /* The workspace gets the alignment of the arrays (AK_GUARD_SHIFT). */
     page->workspace_shift = launch->offset[0] & AK_GUARD_SHIFT;
-    end = (end + after + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    end = (end + after + system_page - 1) / system_page * system_page;
     page->span = (end < block_bytes ? end : block_bytes) - page->first;
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         page->offset[i] = launch->offset[i] - page->first;

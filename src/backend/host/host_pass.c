@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "base/text.h"
 
@@ -218,13 +219,9 @@ rows_avx512(int activation, const rows *r)
 static rows_fn choose(void)
 {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
-        return rows_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return rows_avx2;
+    const int bytes = ak_host_vector_bytes();
+    if (bytes > 16) {
+        return bytes == 64 ? rows_avx512 : rows_avx2;
     }
 #endif
     return rows_plain;
@@ -284,8 +281,10 @@ ak_status ak_product_parse(ak_product *out, const ak_baseline_setup *setup, ak_e
             return AK_OK;
         }
     }
-    return ak_fail(err, AK_UNAVAILABLE, "no separate pass is known for \"%.*s\"", (int)length,
-                   activation);
+    return ak_fail(err, AK_UNAVAILABLE,
+                   "a library's product is compared with a pass for the activation behind it, and "
+                   "there is none for \"%.*s\"",
+                   (int)length, activation);
 }
 
 typedef struct pass_call {

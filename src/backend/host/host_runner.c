@@ -30,8 +30,9 @@
 #include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
 #include "backend/sandbox.h"
-#include "base/dl.h"
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "base/dl.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "check/guard.h"
@@ -225,7 +226,7 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
     }
     /* The loader maps whole pages, so there may be code in front of the first byte and behind the
        last one. */
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t page = ak_page_bytes();
     range->begin = begin / page * page;
     range->end = (end + page - 1) / page * page;
     return 1;
@@ -409,7 +410,7 @@ static bool make_workspace(runner *r, uint64_t bytes, uint64_t shift)
     if (bytes > AK_RUNNER_WORKSPACE_MAX) {
         return false;
     }
-    uint64_t page = AK_RUNNER_PAGE;
+    uint64_t page = ak_page_bytes();
     uint64_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : page;
     uint64_t body = (shift + bytes + AK_GUARD_BYTES + page - 1) / page * page;
     uint64_t total = body + align + 2 * page;

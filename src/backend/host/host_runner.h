@@ -93,7 +93,6 @@ typedef enum ak_runner_own { AK_OWN_NOT, AK_OWN_CODE, AK_OWN_PYTHON } ak_runner_
 #define AK_RUNNER_TEXT_MAX      512
 #define AK_RUNNER_REASON_MAX    240
 #define AK_RUNNER_WORKSPACE_MAX (UINT64_C(1) << 36)
-#define AK_RUNNER_PAGE          4096
 
 typedef struct ak_runner_page {
     /* for LOAD */
