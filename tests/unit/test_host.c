@@ -288,6 +288,91 @@ static double wanted(int activation, double x)
     }
 }
 
+/* The functions of oneDNN without which it multiplies in f32, and the others that are used. The
+   engine says that it cannot be made. */
+#define DNNL_FIRST                                                                                 \
+    "struct version { int major, minor, patch; const char *hash; unsigned cpu, gpu; };\n"          \
+    "int dnnl_get_effective_cpu_isa(void) { return 0; }\n"                                         \
+    "int dnnl_sgemm(void) { return 1; }\n"
+#define DNNL_VERSION(major)                                                                        \
+    "const struct version *dnnl_version(void)\n"                                                   \
+    "{ static const struct version v = {" major ", 4, 5, \"\", 0, 0}; return &v; }\n"
+static const char *const dnnl_others[] = {"engine_create",
+                                          "memory_desc_init_by_tag",
+                                          "memory_desc_init_by_strides",
+                                          "matmul_desc_init",
+                                          "primitive_attr_create",
+                                          "primitive_attr_destroy",
+                                          "primitive_attr_set_post_ops",
+                                          "post_ops_create",
+                                          "post_ops_destroy",
+                                          "post_ops_append_eltwise",
+                                          "softmax_forward_desc_init",
+                                          "layer_normalization_forward_desc_init",
+                                          "reduction_desc_init",
+                                          "primitive_desc_create",
+                                          "primitive_desc_destroy",
+                                          "primitive_create",
+                                          "primitive_destroy",
+                                          "primitive_execute",
+                                          "memory_create",
+                                          "memory_destroy",
+                                          "stream_wait"};
+
+/* Makes a oneDNN in a folder and loads it as a baseline of softmax, in a child. */
+static void load_dnnl(ak_outcome *out, const char *folder, const char *first, bool others,
+                      const char *last)
+{
+    char from[AK_PATH_MAX], to[AK_PATH_MAX], choices[] = "", name[] = "softmax";
+    AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(1u << 16);
+    AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
+    ak_problem problem = {.name = name};
+    ak_task task = {.problem = &problem, .choices_text = choices, .dtype = AK_DTYPE_F32};
+    ak_device *device = NULL;
+    ak_runnable *runner = NULL;
+    ak_buf_print(&text, DNNL_FIRST "%s%s", first, last);
+    for (size_t i = 0; others && i < AK_COUNT(dnnl_others); i++) {
+        ak_buf_print(&text, "int dnnl_%s(void) { return 1; }\n", dnnl_others[i]);
+    }
+    assert_int_equal(ak_fs_join(from, folder, "dnnl.c", NULL), AK_OK);
+    assert_int_equal(ak_fs_join(to, folder, "libdnnl.so.2", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(from, text.data, text.length, NULL), AK_OK);
+    const char *const argv[] = {"cc", "-fPIC", "-shared", "-o", to, from, NULL};
+    const ak_proc_spec spec = {.argv = argv, .output_max = 4096};
+    assert_int_equal(ak_proc_run(&run, &spec, NULL), AK_OK);
+    assert_int_equal(run.exit_code, 0);
+    assert_int_equal(ak_host_ops.open(&device, &task, NULL), AK_OK);
+    const ak_load load = {.baseline = "onednn"};
+    assert_int_equal(ak_host_ops.load(&runner, device, &load, out, NULL), AK_OK);
+    ak_host_ops.unload(runner);
+    ak_host_ops.close(device);
+}
+
+/* A oneDNN that cannot be compared with says whether it is of another version, lacks a function, or
+   cannot use the processor. */
+static void a_library_says_what_it_lacks(void **state)
+{
+    char folder[AK_PATH_MAX];
+    ak_outcome out;
+    (void)state;
+    AK_AT_END(ak_text_free_at) char *before = ak_strdup(getenv("LD_LIBRARY_PATH"));
+    assert_int_equal(ak_fs_temp(folder, NULL), AK_OK);
+    (void)setenv("LD_LIBRARY_PATH", folder, 1);
+    load_dnnl(&out, folder, DNNL_VERSION("3"), false, "");
+    assert_string_equal(out.reason, "only products in f32 are compared with oneDNN 3; for others: "
+                                    "apt-get install libdnnl2");
+    load_dnnl(&out, folder, DNNL_VERSION("2"), true, "");
+    assert_string_equal(out.reason,
+                        "oneDNN 2.4.5 lacks dnnl_stream_create: apt-get install libdnnl2");
+    load_dnnl(&out, folder, DNNL_VERSION("2"), true,
+              "int dnnl_stream_create(void) { return 1; }\n");
+    assert_string_equal(out.reason, "oneDNN 2.4.5 cannot use this processor");
+    load_dnnl(&out, folder, "", true, "");
+    assert_string_equal(out.reason, "it lacks dnnl_version: apt-get install libdnnl2");
+    (void)(before == NULL ? unsetenv("LD_LIBRARY_PATH") : setenv("LD_LIBRARY_PATH", before, 1));
+    ak_fs_remove(folder);
+}
+
 static void the_pass_has_the_right_formulas(void **state)
 {
     (void)state;
@@ -1671,6 +1756,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_dead_runnable_stays_dead),
         cmocka_unit_test(waits_of_the_worker_are_no_time_of_a_call),
         cmocka_unit_test(waits_are_not_subtracted_from_batches),
+        cmocka_unit_test(a_library_says_what_it_lacks),
         cmocka_unit_test(what_is_not_loaded_runs_where_candidates_do),
         cmocka_unit_test(what_is_no_artifact_is_not_loaded),
         cmocka_unit_test(a_python_baseline_that_fails_leaves_no_process),

@@ -25,22 +25,24 @@ struct ak_baseline {
 static ak_status open_cblas(ak_baseline *baseline, void **library, const char *const *names,
                             const char *package, const ak_baseline_setup *setup, ak_error *err)
 {
-    if (ak_product_parse(&baseline->product, setup, err) != AK_OK) {
-        return AK_UNAVAILABLE;
-    }
+    AK_DO(ak_product_parse(&baseline->product, setup, err));
     AK_FAIL_IF(ak_dl_open(library, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
                "not installed: apt-get install %s", package);
     return ak_dl_bind(&baseline->sgemm, *library, "cblas_sgemm")
                ? AK_OK
-               : ak_fail(err, AK_UNAVAILABLE, "%s has no cblas_sgemm", names[0]);
+               : ak_fail(err, AK_UNAVAILABLE,
+                         "it was installed without cblas_sgemm: apt-get install %s", package);
 }
 
 static ak_status cblas_prepare(ak_baseline *baseline, const ak_host_call *call, ak_error *err)
 {
     const int arguments[] = {0, 1, baseline->product.c};
     for (int i = 0; i < 3; i++) {
-        AK_FAIL_IF(call->size[i] > INT32_MAX || call->pitch[arguments[i]] > INT32_MAX, err,
-                   AK_LIMIT, "the library takes sizes of 32 bits only");
+        const int64_t size = call->size[i], pitch = call->pitch[arguments[i]];
+        AK_FAIL_IF(size > INT32_MAX || pitch > INT32_MAX, err, AK_LIMIT,
+                   "cblas_sgemm takes sizes and distances of rows up to %d, not %lld: --libraries "
+                   "can leave this library out",
+                   INT32_MAX, (long long)(size > pitch ? size : pitch));
     }
     return AK_OK;
 }

@@ -168,16 +168,19 @@ static const operation operations[] = {
 
 static const char *const libraries[] = {"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so", NULL};
 
-static bool bind(void *library, functions *f, bool primitives)
+/* Binds the functions. Returns the name of one that the library lacks, or NULL. */
+static const char *bind(void *library, functions *f, bool primitives)
 {
-    bool all = true;
-#define BIND(name, symbol, result, arguments) all = ak_dl_bind(&f->name, library, symbol) && all;
-    FUNCTIONS(BIND)
+    const char *lacks = NULL;
+#define BIND(name, symbol, result, arguments)                                                      \
+    lacks = ak_dl_bind(&f->name, library, symbol) ? lacks : symbol;
     if (primitives) {
         PRIMITIVE_FUNCTIONS(BIND)
+    } else {
+        FUNCTIONS(BIND)
     }
 #undef BIND
-    return all;
+    return lacks;
 }
 
 static const char *isa_name(int isa)
@@ -194,6 +197,25 @@ static const char *isa_name(int isa)
         }
     }
     return isa == 0 ? "any instruction set" : "other instruction set";
+}
+
+/* Opens what all but products in f32 need. */
+static ak_status open_primitives(ak_baseline *b, void *library, const version_info *info,
+                                 ak_error *err)
+{
+    AK_FAIL_IF(info->major != 2, err, AK_UNAVAILABLE,
+               "only products in f32 are compared with oneDNN %d; for others: apt-get install "
+               "libdnnl2",
+               info->major);
+    const char *lacks = bind(library, &b->f, true);
+    AK_FAIL_IF(lacks != NULL, err, AK_UNAVAILABLE,
+               "oneDNN %d.%d.%d lacks %s: apt-get install libdnnl2", info->major, info->minor,
+               info->patch, lacks);
+    AK_FAIL_IF(b->f.engine_create(&b->engine, ENGINE_CPU, 0) != 0 ||
+                   b->f.stream_create(&b->stream, b->engine, STREAM_DEFAULT) != 0,
+               err, AK_UNAVAILABLE, "oneDNN %d.%d.%d cannot use this processor", info->major,
+               info->minor, info->patch);
+    return AK_OK;
 }
 
 static ak_status onednn_open(ak_baseline *b, char *version, size_t bytes,
@@ -216,17 +238,13 @@ static ak_status onednn_open(ak_baseline *b, char *version, size_t bytes,
     }
     AK_FAIL_IF(b->bf16 && (b->product.alpha != 1 || b->product.beta != 0 || b->product.residual),
                err, AK_UNAVAILABLE,
-               "bf16 products with alpha, beta or a residual are not compared");
-    const bool primitives = b->op != NULL || b->bf16;
+               "bf16 products with alpha, beta or a residual are not compared with oneDNN");
     AK_FAIL_IF(ak_dl_open(&library, libraries, NULL) != AK_OK, err, AK_UNAVAILABLE,
                "not installed: apt-get install libdnnl2");
-    AK_FAIL_IF(!bind(library, &b->f, primitives), err, AK_UNAVAILABLE,
-               "this version of oneDNN lacks functions: apt-get install libdnnl2");
+    const char *lacks = bind(library, &b->f, false);
+    AK_FAIL_IF(lacks != NULL, err, AK_UNAVAILABLE, "it lacks %s: apt-get install libdnnl2", lacks);
     const version_info *info = b->f.version();
-    AK_FAIL_IF(primitives &&
-                   (info->major != 2 || b->f.engine_create(&b->engine, ENGINE_CPU, 0) != 0 ||
-                    b->f.stream_create(&b->stream, b->engine, STREAM_DEFAULT) != 0),
-               err, AK_UNAVAILABLE, "only products in f32 are compared with oneDNN 3");
+    AK_DO(b->op != NULL || b->bf16 ? open_primitives(b, library, info, err) : AK_OK);
     (void)snprintf(version, bytes, "%d.%d.%d %s", info->major, info->minor, info->patch,
                    isa_name(b->f.isa()));
     return AK_OK;
