@@ -34,6 +34,7 @@ try 's/{ "Buffer": "X" }/{ "Buffer": "W" }/'
 try 's/{ "Int64": "n" }/{ "Int64": "n if n > 2 else 1" }/'
 try 's/{ "Int64": "n" }/{ "Int64": "010*n" }/'
 try 's/{ "Int64": "n" }/{ "Int64": "1e-05*100000*n + 0.05*0" }/' | grep -o "^ok"
+try 's/{ "Int64": "n" }/{ "Int64": "n + 65536*65536 - 2*2147483648" }/' | grep -o "^ok"
 try 's/{ "Int64": "n" }/{ "Int64": "n" }, { "Float32": 1e-5 }/' | grep -o 'too many arguments'
 try 's/{ "Int64": "n" }/{ "TensorMap": "n" }/'
 try 's/"Launch": {/"Launch": { "Grid": [1],/'

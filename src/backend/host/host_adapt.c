@@ -84,7 +84,8 @@ static bool print_name(ak_buf *out, const char *name, size_t length, bool whole,
 }
 
 /* Prints an expression of a space file in C. Refuses all but numbers, sizes, options that are
-   numbers (for an integer dtype, whole ones), + - * and brackets, which mean the same in both. */
+   numbers (for an integer dtype, whole ones), + - * and brackets, which mean the same in both: a
+   whole number gets the 64 bits that it has in a space file, so that products do not overflow. */
 static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
                              const ak_host_entry *entry, ak_error *err)
 {
@@ -99,8 +100,10 @@ static ak_status print_value(ak_buf *out, ak_dtype dtype, const char *text,
         if (*p == '0' && length > 1 && p[1] != 'e' && p[1] != 'E' && p != tail) {
             plain = false; /* C reads 010 as 8 */
         } else if (length == 0 || number) {
+            const bool is_whole =
+                number && strspn(p, DIGITS) == length && p[length] != '.' && p != tail;
             length = length == 0 ? 1 : length;
-            ak_buf_print(out, "%.*s", (int)length, p);
+            ak_buf_print(out, "%.*s%s", (int)length, p, is_whole ? "LL" : "");
         } else {
             plain = print_name(out, p, length, whole, entry->problem);
         }
@@ -192,12 +195,11 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
     AK_AT_END(ak_text_free_at) char *text = NULL;
     AK_DO(ak_json_text(&text, argument, err));
     ak_dtype_list(list, ak_dtype_scalar, NULL, " or ");
-    ak_status status =
-        ak_fail(err, AK_INVALID,
-                "%s: Launch: the argument %.60s is not understood; write {\"Buffer\": \"NAME\"}, "
-                "{\"Workspace\": true}, {\"Null\": true} or a value, {\"Int32\": \"n\"}, of %s",
-                entry->where, text, list);
-    return status;
+    return ak_fail(err, AK_INVALID,
+                   "%s: Launch: the argument %.60s is not understood; write {\"Buffer\": "
+                   "\"NAME\"}, {\"Workspace\": true}, {\"Null\": true} or a value, {\"Int32\": "
+                   "\"n\"}, of %s",
+                   entry->where, text, list);
 }
 
 /* Declares a function that no C source here defines: one in Fortran, or a library's. The types of
@@ -205,20 +207,17 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_ho
    converts nothing. */
 static ak_status declare(ak_buf *out, const json_t *list, const ak_host_entry *entry, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_buf_print(out, "void %s(", entry->name);
-    for (size_t i = 0; status == AK_OK && i < json_array_size(list); i++) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
         AK_AT_END(ak_buf_free) ak_buf one = AK_BUF(4096);
-        status = print_argument(&one, json_array_get(list, i), entry, err);
-        if (status == AK_OK) {
-            bool converted = one.length > 0 && one.data[0] == '(';
-            ak_buf_print(out, "%s%.*s", i == 0 ? "" : ", ",
-                         converted ? (int)strcspn(one.data + 1, ")") : 6,
-                         converted ? one.data + 1 : "void *");
-        }
+        AK_DO(print_argument(&one, json_array_get(list, i), entry, err));
+        bool converted = one.length > 0 && one.data[0] == '(';
+        ak_buf_print(out, "%s%.*s", i == 0 ? "" : ", ",
+                     converted ? (int)strcspn(one.data + 1, ")") : 6,
+                     converted ? one.data + 1 : "void *");
     }
     ak_buf_puts(out, json_array_size(list) == 0 ? "void);\n" : ");\n");
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_host_adapt(ak_buf *out, const ak_host_entry *entry, ak_error *err)
