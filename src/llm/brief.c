@@ -27,6 +27,7 @@ static const struct {
     {"shared_bytes_sm", "shared memory, of each multiprocessor"},
     {"registers_sm", "32-bit registers, of each multiprocessor"},
     {"threads_sm", "resident threads, at most for a multiprocessor"},
+    {"blocks_sm", "resident blocks, at most for a multiprocessor"},
     {"memory_bytes", "device memory"},
     {"clock_mhz", "highest clock of the multiprocessors"},
     {"memory_bus_bits", "width of the memory bus"},

@@ -7,9 +7,9 @@
 
 #define RESIDENT     "resident_clusters"
 #define UNLIMITED    ((int64_t)1 << 30) /* resident clusters if the device held all blocks */
-#define BLOCKS_SM    32                 /* most resident blocks of any multiprocessor */
-#define SHARED_OWN   1024               /* bytes of shared memory that CUDA adds to each block */
-#define REGISTER_SET 256                /* a warp gets registers in multiples of this */
+#define BLOCKS_SM    32   /* most resident blocks of any multiprocessor, if the fact is unknown */
+#define SHARED_OWN   1024 /* bytes of shared memory that CUDA adds to each block */
+#define REGISTER_SET 256  /* a warp gets registers in multiples of this */
 
 /* Returns the value of an expression or the product of a list of expressions; 1 if `json` is NULL.
    Clears *good if an expression has no value. */
@@ -71,7 +71,9 @@ bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *c
     AK_AT_END(ak_scope_free_at)
     ak_scope *scope = launch == NULL ? NULL : ak_scope_new(brief->constants);
     double sms = scope == NULL ? 0 : fact_of(scope, "sm_count");
-    *out = (ak_filling){.resident = BLOCKS_SM, .limit = "the number of blocks"};
+    double blocks = scope == NULL ? 0 : fact_of(scope, "blocks_sm");
+    *out =
+        (ak_filling){.resident = blocks > 0 ? blocks : BLOCKS_SM, .limit = "the number of blocks"};
     bool good = sms > 0 && ak_config_scope(scope, brief->space, config, NULL) == AK_OK &&
                 read_launch(out, launch, scope);
     double threads = good ? fact_of(scope, "threads_sm") : 0;

@@ -832,9 +832,9 @@ int cuda_device_memory(size_t *bytes, int device)
 
 int cuda_device_attribute(int *out, int attribute, int device)
 {
-    static const int known[][2] = {{16, SMS},  {97, SHARED_MAX}, {81, 233472}, {82, 65536},
-                                   {39, 2048}, {38, L2_BYTES},   {37, 6144},   {75, 9},
-                                   {76, 0},    {13, 1980000},    {36, 3201000}};
+    static const int known[][2] = {{16, SMS},  {97, SHARED_MAX}, {81, 233472},  {82, 65536},
+                                   {39, 2048}, {38, L2_BYTES},   {37, 6144},    {75, 9},
+                                   {76, 0},    {13, 1980000},    {36, 3201000}, {106, 32}};
     (void)device;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (known[i][0] == attribute) {

@@ -621,7 +621,7 @@ static void test_filling(void **state)
 {
     (void)state;
     ak_space *space = fixture_space("{\"TuningParameters\": [{\"Name\": \"T\", \"Type\": \"int\", "
-                                    "\"Values\": [128, 256], \"Default\": 256}]}");
+                                    "\"Values\": [64, 128, 256], \"Default\": 256}]}");
     static const struct {
         const char *name;
         int64_t value;
@@ -667,6 +667,15 @@ static void test_filling(void **state)
                         "multiprocessor holds at most 4 by threads and shared memory (limit: "
                         "shared memory), which is 50 % of its threads: at least 1.25 waves; "
                         "registers are not known\n");
+    /* Some devices hold fewer blocks than others: 8.6 holds 16, and 1536 threads. */
+    assert_int_equal(ak_scope_set_int(constants, "shared_bytes_sm", 1000 * 1024, NULL), AK_OK);
+    assert_int_equal(ak_config_parse(&config, space, "T=64", NULL), AK_OK);
+    assert_true(ak_brief_filling(&filling, &brief, &config, 0) && filling.resident == 32);
+    assert_int_equal(ak_scope_set_int(constants, "blocks_sm", 16, NULL), AK_OK);
+    assert_true(ak_brief_filling(&filling, &brief, &config, 0) && filling.resident == 16);
+    assert_string_equal(filling.limit, "the number of blocks");
+    assert_true(filling.occupancy == 0.5 && filling.at_once == 160);
+    ak_space_default(&config, space);
     /* A recording has the status of a failure and no reason: what the launch tells is said. */
     ak_buf_clear(&text);
     text.max = AK_PROMPT_BYTES_MAX;

@@ -139,6 +139,7 @@ enum {
     X(shared_bytes_sm, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 81)               \
     X(registers_sm, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 82)                      \
     X(threads_sm, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 39)                          \
+    X(blocks_sm, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 106)                           \
     X(l2_bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                             \
     X(memory_bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 37)
 #define AK_CUDA_ATTRIBUTE_MAJOR        75

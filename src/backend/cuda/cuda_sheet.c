@@ -3,10 +3,10 @@
 
 #include "backend/cuda/cuda.h"
 
-static const char *const facts[] = {"sm_count",         "compute_capability", "shared_bytes_max",
-                                    "shared_bytes_sm",  "registers_sm",       "threads_sm",
-                                    "l2_bytes",         "memory_bytes",       "clock_mhz",
-                                    "memory_clock_mhz", "memory_bus_bits"};
+static const char *const facts[] = {"sm_count",        "compute_capability", "shared_bytes_max",
+                                    "shared_bytes_sm", "registers_sm",       "threads_sm",
+                                    "blocks_sm",       "l2_bytes",           "memory_bytes",
+                                    "clock_mhz",       "memory_clock_mhz",   "memory_bus_bits"};
 enum { FACTS = AK_COUNT(facts) };
 
 static const int64_t values[][FACTS] = {
