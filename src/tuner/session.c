@@ -94,7 +94,8 @@ const ak_protocol *ak_session_protocol(const ak_session *session)
 }
 
 /* Builds the key of the ceilings: backend, dtype, operations that the device does per clock in this
-   task, and a hash of the environment without the facts that do not affect the ceilings. */
+   task, and a hash of the environment without the facts that do not affect the ceilings. If the
+   operations are not known, the hash includes the task's options. */
 static ak_status name_ceilings(char **out, const char *environment, const ak_task *task,
                                ak_error *err)
 {
@@ -112,6 +113,10 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
     AK_DO(ak_json_parse(&facts, environment, strlen(environment), "environment", err));
     for (size_t i = 0; i < AK_COUNT(others); i++) {
         (void)json_object_del(facts, others[i]);
+    }
+    if (backend->flops_per_clock != NULL && rate <= 0) {
+        /* It is not known how options, such as the precision of f32, change the arithmetic. */
+        AK_DO(ak_stored(ak_json_set_text(facts, "choices", task->choices_text), err));
     }
     AK_DO(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));

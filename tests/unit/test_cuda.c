@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "archive/archive.h"
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/cuda_device.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "confined_fixture.h"
@@ -857,6 +857,42 @@ static void libraries_are_listed(void **state)
     }
 }
 
+/* Returns the ceiling of products of f32 on a device of a compute capability. */
+static double peak_of(int64_t capability, const char *precision)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_ceilings first, again;
+    ak_device *device = NULL;
+    char name[] = "cuda:0";
+    ak_task task = {.device = name, .constants = ak_scope_new(NULL)};
+    assert_int_equal(ak_scope_set_int(task.constants, "compute_capability", capability, NULL),
+                     AK_OK);
+    assert_int_equal(ak_scope_set_int(task.constants, "sm_count", 108, NULL), AK_OK);
+    assert_int_equal(ak_scope_set_text(task.constants, "precision", precision, NULL), AK_OK);
+    if (ak_cuda_ops.open(&device, &task, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(ak_cuda_ops.ceilings(&first, device, AK_DTYPE_F32, &err), AK_OK);
+    device->ceilings.peak_tflops /= 2; /* as if something else had used the device */
+    assert_int_equal(ak_cuda_ops.ceilings(&again, device, AK_DTYPE_F32, &err), AK_OK);
+    assert_true(again.peak_tflops == first.peak_tflops);
+    ak_cuda_ops.close(device);
+    ak_scope_free(task.constants);
+    return first.peak_tflops;
+}
+
+/* Products of f32 that may be rounded or split have the ceiling of the tensor cores, also before
+   Hopper, and not that of fused multiply-adds, which they exceed. The fake's loops all take the
+   same time. */
+static void a_ceiling_is_of_what_multiplies(void **state)
+{
+    (void)state;
+    const double full = peak_of(80, "full");
+    assert_true(full > 0 && fabs(peak_of(80, "tf32") / full - 8) < 1e-3);
+    assert_true(fabs(peak_of(86, "bf16x3") / full - 16 / 3.0) < 1e-3);
+    assert_true(fabs(peak_of(75, "tf32") / full - 1) < 1e-3); /* it has none */
+}
+
 /* If some of the library's algorithms are inaccurate, each is judged by itself. The first accurate
    one counts as the first heuristic, and the fastest accurate one as the best, even if only the
    last request returns it and all others that were timed longest are wrong. */
@@ -1379,6 +1415,7 @@ int main(void)
         cmocka_unit_test(between_rows_nobody_writes_there),
         cmocka_unit_test(a_wrong_referee_is_refused),
         cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(a_ceiling_is_of_what_multiplies),
         cmocka_unit_test(inexact_algorithms_are_left_out),
         cmocka_unit_test(a_library_may_have_nothing_right),
         cmocka_unit_test(libraries_are_chosen),

@@ -1,6 +1,7 @@
 /*
  * test_cuda_referee.c: tests that the references on the device compile with NVRTC and do not
- * spill: each kernel's, with every value of each option, and every dtype once. It needs NVRTC but
+ * spill: each kernel's, with every value of each option, and every dtype once. So do the loops that
+ * measure the device's ceilings. It needs NVRTC but
  * no GPU, and skips itself without NVRTC. tests/simt/referee.c tests what the references compute.
  */
 #include <setjmp.h>
@@ -95,6 +96,39 @@ static void every_reference_compiles(void **state)
     }
 }
 
+/* The loops that need no wgmma. */
+static void every_rate_loop_compiles(void **state)
+{
+    static const struct {
+        const char *architecture, *dtype, *tf32;
+    } loops[] = {{"sm_80", "-Ddtype_is_f32=1", "-DTF32=0"},
+                 {"sm_80", "-Ddtype_is_f32=1", "-DTF32=1"},
+                 {"sm_80", "-Ddtype_is_f16=1", "-DTF32=0"},
+                 {"sm_86", "-Ddtype_is_bf16=1", "-DTF32=0"},
+                 {"sm_89", "-Ddtype_is_f32=1", "-DTF32=1"}};
+    (void)state;
+    if (!nvrtc_open()) {
+        skip();
+    }
+    for (size_t i = 0; i < AK_COUNT(loops); i++) {
+        char architecture[40], *log = NULL;
+        (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s",
+                       loops[i].architecture);
+        const char *const options[] = {architecture, "--ptxas-options=-v", "-DRATE=1",
+                                       loops[i].dtype, loops[i].tf32};
+        ak_buf text = AK_BUF(SOURCE_MAX);
+        size_t cubin = 0;
+        add_asset(&text, "src/backend/cuda/cuda_helpers.cu");
+        assert_int_equal(ak_buf_status(&text, NULL), AK_OK);
+        int code = nvrtc_compile(&log, &cubin, text.data, options, AK_COUNT(options));
+        if (code != 0 || cubin == 0 || !nvrtc_clean(log)) {
+            fail_msg("%s %s %s: %s", loops[i].architecture, loops[i].dtype, loops[i].tf32, log);
+        }
+        ak_free(log);
+        ak_buf_free(&text);
+    }
+}
+
 /* Every kernel with a CUDA implementation has a reference on the device, without which large sizes
    would take long. */
 static void every_kernel_has_one(void **state)
@@ -117,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_reference_compiles),
+        cmocka_unit_test(every_rate_loop_compiles),
         cmocka_unit_test(every_kernel_has_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /*
  * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
  * larger than the caches, and the operations per second of a loop that holds only tensor
- * instructions. For f32 the loop holds fused multiply-adds, unless the device has compute
- * capability 9.0 and the task allows tf32 or a split. case_for knows the dtypes that have a loop.
+ * instructions. For f32 the loop holds fused multiply-adds, unless the task allows tf32 or a split,
+ * which tensor cores have since compute capability 8.0. case_for knows the dtypes that have a loop.
  * This file also compiles the device code of the harness (ak_cuda_helper) and runs the copy that
  * results are compared with.
  */
@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
+#include "measure/ceilings.h"
 
 #define COPY_BYTES     ((size_t)1 << 30)
 #define COPY_RUNS      8
@@ -33,23 +34,18 @@ static ak_status write_parts(const char *path, const char *const *parts, size_t 
                              const char *last, ak_error *err)
 {
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SOURCE_MAX + AK_SOURCE_BYTES_MAX);
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         const ak_asset *asset = ak_asset_find(parts[i]);
-        if (asset == NULL) {
-            status = ak_fail(err, AK_INTERNAL, "%s is not part of this build", parts[i]);
-        } else {
-            ak_buf_print(&text, "#line 1 \"%s\"\n", parts[i]);
-            ak_buf_append(&text, asset->data, asset->length);
-            status = ak_buf_status(&text, err);
-        }
+        AK_FAIL_IF(asset == NULL, err, AK_INTERNAL, "%s is not part of this build", parts[i]);
+        ak_buf_print(&text, "#line 1 \"%s\"\n", parts[i]);
+        ak_buf_append(&text, asset->data, asset->length);
     }
     if (last != NULL) {
         ak_buf_puts(&text, "#line 1 \"reference.cu\"\n");
         ak_buf_puts(&text, last);
-        status = status == AK_OK ? ak_buf_status(&text, err) : status;
     }
-    return status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
+    AK_DO(ak_buf_status(&text, err));
+    return ak_fs_write(path, text.data, text.length, err);
 }
 
 static ak_status load_cubin(void **module, ak_device *device, const char *path, ak_error *err)
@@ -134,8 +130,11 @@ static double copy_rate(ak_device *device)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
+/* The first compute capability whose tensor cores multiply tf32 and bf16. */
+#define TF32_CAPABILITY 80
+
 typedef struct rate_case {
-    bool wgmma;
+    bool wgmma, tf32;
     int blocks_per_sm;
     uint32_t shared_bytes;
     double flops; /* operations of one block in one iteration of the loop */
@@ -144,22 +143,24 @@ typedef struct rate_case {
 static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
 {
     int64_t capability = ak_task_fact(device->task, "compute_capability");
-    bool tf32 = capability == 90 && ak_cuda_is_tf32(device->task->constants, dtype);
-    if (!ak_dtype_is_float(dtype)) {
-        return false;
-    }
+    const bool tf32 =
+        capability >= TF32_CAPABILITY && ak_cuda_is_tf32(device->task->constants, dtype);
+    const bool half = dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16;
+    const bool byte = ak_dtype_is_float(dtype) && ak_dtype_bytes(dtype) == 1;
     if (dtype == AK_DTYPE_F32 && !tf32) { /* each of 256 threads executes 64 multiply-adds */
         *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
-    } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16 && !tf32 &&
-               (ak_dtype_bytes(dtype) != 1 || capability != 90)) {
-        return false;
-    } else if (capability == 90) { /* each of two warpgroups issues 16 wgmma */
+    } else if (capability == 90 && (half || byte || tf32)) {
+        /* each of two warpgroups issues 16 wgmma */
         *out = (rate_case){.wgmma = true,
+                           .tf32 = tf32,
                            .blocks_per_sm = 1,
                            .shared_bytes = (64 + 256) * 128,
                            .flops = 2.0 * 16 * 2 * 64 * 256 * 32 / (double)ak_dtype_bytes(dtype)};
-    } else { /* each of eight warps issues 16 mma.m16n8k16 */
-        *out = (rate_case){.blocks_per_sm = 2, .flops = 2.0 * 16 * 8 * 16 * 8 * 16};
+    } else if (half || tf32) { /* each of eight warps issues 16 mma, m16n8k16 or m16n8k8 */
+        *out = (rate_case){
+            .tf32 = tf32, .blocks_per_sm = 2, .flops = 2.0 * 16 * 8 * 16 * 8 * (tf32 ? 8 : 16)};
+    } else {
+        return false;
     }
     return true;
 }
@@ -171,18 +172,23 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
                                         "src/backend/cuda/cuda_helpers.cu"};
     char bytes[32];
     (void)snprintf(bytes, sizeof bytes, "-DELEMENT_BYTES=%zu", ak_dtype_bytes(dtype));
-    const char *const options[] = {"-DRATE=1",           bytes,
-                                   "-DWGMMA=1",          "-DBLOCK_SIZE_M=64",
-                                   "-DBLOCK_SIZE_N=256", "-DBLOCK_SIZE_K=64",
-                                   "-DSWAP_AB=0",        "-DA_LAYOUT=0",
+    const char *const options[] = {"-DRATE=1",
+                                   bytes,
+                                   what->tf32 ? "-DTF32=1" : "-DTF32=0",
+                                   "-DWGMMA=1",
+                                   "-DBLOCK_SIZE_M=64",
+                                   "-DBLOCK_SIZE_N=256",
+                                   "-DBLOCK_SIZE_K=64",
+                                   "-DSWAP_AB=0",
+                                   "-DA_LAYOUT=0",
                                    "-DB_LAYOUT=0"};
-    /* Without wgmma only the last part and the first two options are used. */
+    /* Without wgmma only the last part and the first three options are used. */
     const ak_cuda_source_parts source = {.parts = what->wgmma ? parts : parts + 1,
                                          .count = what->wgmma ? 2 : 1,
                                          .dtype = dtype,
                                          .architecture_feature = what->wgmma ? "a" : NULL,
                                          .options = options,
-                                         .option_count = what->wgmma ? AK_COUNT(options) : 2};
+                                         .option_count = what->wgmma ? AK_COUNT(options) : 3};
     return ak_cuda_helper(module, device, &source, err);
 }
 
@@ -215,33 +221,29 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
     return best;
 }
 
-/* Measures the ceilings at the first call, for its dtype, and gives the same ones at every later
-   call: they change only if something else uses the device. A ceiling of 0 is unknown: peak_tflops
-   if there is no loop for the dtype or it does not compile, the others if there is no memory for
-   the copies. */
+/* Measures the ceilings again on each call and returns the best ever seen: other load, or a limit
+   on clock or power, can only make a ceiling look lower than it is. A ceiling of 0 is unknown:
+   peak_tflops if there is no loop for the dtype or it does not compile, the others if there is no
+   memory for the copies. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
-    ak_ceilings *known = &device->ceilings;
+    const double copy_gbs = copy_rate(device) / 1e9;
+    ak_ceilings now = {
+        .copy_gbs = copy_gbs, .triad_gbs = copy_gbs, .read_gbs = copy_gbs, .measured = true};
     rate_case what;
     void *module = NULL;
-    int products = ak_task_fact(device->task, "compute_capability") == 90
+    int products = ak_task_fact(device->task, "compute_capability") >= TF32_CAPABILITY
                        ? ak_cuda_split_products(device->task->constants, dtype)
                        : 0;
     (void)err;
     dtype = products > 0 ? AK_DTYPE_BF16 : dtype;
-    if (!known->measured) {
-        known->copy_gbs = copy_rate(device) / 1e9;
-        known->triad_gbs = known->copy_gbs;
-        known->read_gbs = known->copy_gbs;
-        if (case_for(&what, device, dtype) &&
-            load_rate(&module, device, &what, dtype, NULL) == AK_OK) {
-            known->peak_tflops =
-                arithmetic_rate(device, &what, module) / 1e12 / (products > 0 ? products : 1);
-            (void)device->cuda->module_unload(module);
-        }
-        known->measured = true;
+    if (case_for(&what, device, dtype) && load_rate(&module, device, &what, dtype, NULL) == AK_OK) {
+        now.peak_tflops =
+            arithmetic_rate(device, &what, module) / 1e12 / (products > 0 ? products : 1);
+        (void)device->cuda->module_unload(module);
     }
-    *out = *known;
+    (void)ak_ceilings_raise(&device->ceilings, &now);
+    *out = device->ceilings;
     return AK_OK;
 }
 

@@ -20,8 +20,8 @@
 #if RATE
 
 /* Runs tensor instructions back to back, all on the same zeros in shared memory (or in registers),
-   so that only the units themselves limit the rate; for f32 without wgmma, fused multiply-adds on
-   registers. The result is not used, but the compiler cannot know that. */
+   so that only the units themselves limit the rate; for f32 unless it is multiplied as tf32 (TF32),
+   fused multiply-adds on registers. The result is not used, but the compiler cannot know that. */
 #if WGMMA
 extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int turns)
 {
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int tur
         out[threadIdx.x] = sum;
     }
 }
-#elif dtype_is_f32
+#elif dtype_is_f32 && !TF32
 extern "C" __global__ void __launch_bounds__(256, 4) ak_rate(float *out, int turns)
 {
     float x[16], y = turns < 0 ? 2.0f : 0.5f;
@@ -81,10 +81,12 @@ extern "C" __global__ void __launch_bounds__(256, 4) ak_rate(float *out, int tur
     }
 }
 #else
-#if dtype_is_f16
-#define TYPES "f32.f16.f16.f32"
+#if TF32
+#define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+#elif dtype_is_f16
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 #else
-#define TYPES "f32.bf16.bf16.f32"
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
 #endif
 extern "C" __global__ void __launch_bounds__(256, 2) ak_rate(float *out, int turns)
 {
@@ -98,8 +100,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) ak_rate(float *out, int tur
     for (int turn = 0; turn < turns; turn++) {
 #pragma unroll
         for (int i = 0; i < 16; i++) {
-            asm volatile("mma.sync.aligned.m16n8k16.row.col." TYPES " {%0, %1, %2, %3}, "
-                         "{%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+            asm volatile(MMA " {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
                          : "+f"(d[i % 8][0]), "+f"(d[i % 8][1]), "+f"(d[i % 8][2]),
                            "+f"(d[i % 8][3])
                          : "r"(a));
