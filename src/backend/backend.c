@@ -259,19 +259,16 @@ static const char *name_of(const json_t *environment)
 static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
 {
     json_auto_t *first = NULL;
-    ak_status status = backend->environment(&first, list->name[0], err);
-    for (size_t i = 1; status == AK_OK && i < list->count; i++) {
+    AK_DO(backend->environment(&first, list->name[0], err));
+    for (size_t i = 1; i < list->count; i++) {
         json_auto_t *other = NULL;
-        status = backend->environment(&other, list->name[i], err);
-        if (status == AK_OK && !json_equal(first, other)) {
-            status = ak_fail(err, AK_INVALID,
-                             "devices that share a run must be equal: %s is %s, %s is %s; name "
-                             "equal ones, such as --device %s",
-                             list->name[0], name_of(first), list->name[i], name_of(other),
-                             list->name[0]);
-        }
+        AK_DO(backend->environment(&other, list->name[i], err));
+        AK_FAIL_IF(!json_equal(first, other), err, AK_INVALID,
+                   "devices that share a run must be equal: %s is %s, %s is %s; name equal ones, "
+                   "such as --device %s",
+                   list->name[0], name_of(first), list->name[i], name_of(other), list->name[0]);
     }
-    return status;
+    return AK_OK;
 }
 
 /* Lists the devices that a text names one by one, or all devices of the backend that it names
@@ -279,17 +276,15 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
 static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
                               ak_error *err)
 {
-    ak_status status;
     if (ak_fs_has_suffix(wanted, every)) {
         char name[AK_DEVICE_NAME_BYTES];
         (void)snprintf(name, sizeof name, "%.*s", (int)(strlen(wanted) - sizeof every + 1), wanted);
-        status = ak_backend_find(out, name, err);
-        status = status == AK_OK ? all_devices(list, *out, wanted, err) : status;
+        AK_DO(ak_backend_find(out, name, err));
+        AK_DO(all_devices(list, *out, wanted, err));
     } else {
-        status = listed_devices(out, list, wanted, err);
+        AK_DO(listed_devices(out, list, wanted, err));
     }
-    return status == AK_OK && *out != NULL && list->count > 1 ? must_be_equal(*out, list, err)
-                                                              : status;
+    return *out != NULL && list->count > 1 ? must_be_equal(*out, list, err) : AK_OK;
 }
 
 /* Returns whether the name stands for several devices; false for a backend with `find`, which takes
@@ -331,12 +326,10 @@ ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, c
     }
     list->sheet = false;
     if (wanted == NULL || !is_several(wanted)) {
-        ak_status status = ak_backend_device(out, list->first, sizeof list->first, wanted, err);
-        if (status == AK_OK) {
-            memcpy(list->all, list->first, sizeof list->all);
-            list->count = 1;
-        }
-        return status;
+        AK_DO(ak_backend_device(out, list->first, sizeof list->first, wanted, err));
+        memcpy(list->all, list->first, sizeof list->all);
+        list->count = 1;
+        return AK_OK;
     }
     AK_DO(name_several(&backend, &found, wanted, err));
     size_t used = 0;

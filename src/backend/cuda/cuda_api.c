@@ -7,7 +7,6 @@
 
 #include "base/dl.h"
 
-#define CANDIDATES_MAX 64
 /* A library is searched by at most this many major versions, the newest first. */
 #define MAJORS 3
 /* The first NVML_NEEDED lines of cuda_nvml.def are needed; the last DRIVER_OPTIONAL lines of

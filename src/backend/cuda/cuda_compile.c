@@ -217,7 +217,7 @@ static bool has_headers(const ak_compile_job *job, const char *source)
 static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
                             const ak_cuda_nvrtc *nvrtc, ak_error *err)
 {
-    char *source = NULL;
+    AK_FREED char *source = NULL;
     int version[2] = {0, 0};
     struct stat file;
     size_t length = 0;
@@ -230,7 +230,6 @@ static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
                                 (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
     AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err));
     if (has_headers(job, source)) {
-        ak_free(source);
         return AK_OK;
     }
     ak_hasher *hasher = ak_hasher_new();
@@ -241,7 +240,6 @@ static ak_status cache_find(ak_compile_cache *out, const ak_compile_job *job,
     for (size_t i = 0; i < job->argc; i++) {
         ak_hasher_add_text(hasher, job->argv[i]);
     }
-    ak_free(source);
     ak_compile_cache_find(out, "cuda", hasher);
     return AK_OK;
 }
@@ -289,7 +287,7 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     const char *const head[] = {program,          "worker",      "--nvrtc",
                                 job->source_path, job->artifact, "--ptxas-options=-v"};
     enum { HEAD = AK_COUNT(head) };
-    const char **argv;
+    AK_FREED const char **argv = NULL;
     AK_DO(AK_NEW(argv, job->argc + HEAD + 1, err));
     memcpy(argv, head, sizeof head);
     if (job->argc > 0) {
@@ -306,15 +304,11 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .setenv = variables,
                          .output_max = LOG_MAX - 1,
                          .memory_max = AK_INSTRUMENTED ? 0 : job->memory_max};
-    AK_FREED ak_compile_folders *folders = ak_alloc(1, sizeof *folders);
-    ak_status status = ak_made(folders, err);
-    if (status == AK_OK) {
-        ak_reads_open(&folders->reads);
-        add_nvrtc(folders);
-        status = ak_compile_run_self(run, spec, folders, job, err);
-    }
-    ak_free(argv);
-    return status;
+    AK_FREED ak_compile_folders *folders = NULL;
+    AK_DO(AK_NEW(folders, 1, err));
+    ak_reads_open(&folders->reads);
+    add_nvrtc(folders);
+    return ak_compile_run_self(run, spec, folders, job, err);
 }
 
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)

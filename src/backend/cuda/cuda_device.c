@@ -474,18 +474,17 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
 static ak_status cuda_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                                 void *context, ak_error *err)
 {
-    ak_status status = AK_OK;
     bool is_product = false;
-    for (size_t i = 0; status == AK_OK && i < LIBRARIES; i++) {
+    for (size_t i = 0; i < LIBRARIES; i++) {
         if (libraries[i]->applies(task)) {
-            status = libraries[i]->list(device, task, visit, context, err);
+            AK_DO(libraries[i]->list(device, task, visit, context, err));
             is_product = is_product || libraries[i] == &ak_cuda_library_cublaslt;
         }
     }
-    if (status == AK_OK && !is_product) { /* a copy is no bound for a product */
+    if (!is_product) { /* a copy is no bound for a product */
         visit(context, AK_BASELINE_COPY, "copy of as many bytes", "cuMemcpyDtoDAsync", true, "");
     }
-    return status;
+    return AK_OK;
 }
 
 static void cuda_baseline_version(char *out, size_t bytes, const ak_device *device,

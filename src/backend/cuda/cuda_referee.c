@@ -187,15 +187,13 @@ static ak_status find(finding *out, const ak_referee *referee, kernel which, voi
     ak_device *device = referee->device;
     ak_cuda_referee_code *code = device->referee;
     size_t blocks = blocks_for(code, elements);
-    ak_status status = run(referee, which, arguments, elements, err);
-    if (status == AK_OK) {
-        int failed = device->cuda->download(code->found, code->findings, blocks * sizeof(finding),
-                                            device->stream);
-        failed = failed == 0 ? ak_cuda_wait(device, REFEREE_TIMEOUT) : failed;
-        status = ak_cuda_fail(device, failed, kernel_names[which], err);
-    }
     *out = (finding){.first = UINT64_MAX};
-    for (size_t i = 0; status == AK_OK && i < blocks; i++) {
+    AK_DO(run(referee, which, arguments, elements, err));
+    int failed = device->cuda->download(code->found, code->findings, blocks * sizeof(finding),
+                                        device->stream);
+    failed = failed == 0 ? ak_cuda_wait(device, REFEREE_TIMEOUT) : failed;
+    AK_DO(ak_cuda_fail(device, failed, kernel_names[which], err));
+    for (size_t i = 0; i < blocks; i++) {
         const finding *f = &code->found[i];
         out->hash += f->hash;
         out->bad += f->bad;
@@ -207,7 +205,7 @@ static ak_status find(finding *out, const ak_referee *referee, kernel which, voi
         out->worst = f->worst > out->worst ? f->worst : out->worst;
         out->squares += f->squares;
     }
-    return status;
+    return AK_OK;
 }
 
 /* ---- the reference --------------------------------------------------------------------------- */
@@ -360,11 +358,12 @@ static ak_status referee_compute(ak_referee *referee, ak_error *err)
         pitch[i] = (int64_t)(output ? referee->shape.row[i] : referee->shape.pitch[i]);
         arguments[count++] = &pitch[i];
     }
-    ak_status status = run(referee, REFERENCE, arguments, most, err);
-    for (size_t i = 0; status == AK_OK && i < count_of(referee); i++) {
-        status = referee->reference[i] != 0 ? seal(referee, i, err) : AK_OK;
+    AK_FAIL_IF(outputs == 0, err, AK_INTERNAL, "the problem has no output to judge");
+    AK_DO(run(referee, REFERENCE, arguments, most, err));
+    for (size_t i = 0; i < count_of(referee); i++) {
+        AK_DO(referee->reference[i] != 0 ? seal(referee, i, err) : AK_OK);
     }
-    return outputs == 0 ? ak_fail(err, AK_INTERNAL, "the problem has no output to judge") : status;
+    return AK_OK;
 }
 
 static void referee_describe(size_t *nans, double *rms, const ak_referee *referee, size_t argument)

@@ -3,11 +3,12 @@
 
 #include "backend/launch/launch.h"
 #include "backend/triton/triton.h"
-#include "base/ascii.h"
 
 /* The compute capability if the device is not known: the oldest for which this repository has
    kernels. */
 #define LEAST_CAPABILITY 80LL
+
+#define LETTERS_AND_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 /* Adds the architecture that the implementation asks for, or else the device's; for a Triton
    kernel, what its Python process must know. */
@@ -34,7 +35,7 @@ static ak_status add_architecture(ak_options *out, const ak_task *task, const ak
    others are refused, because ptxas also has options that read and write files (--options-file,
    --output-file, --apply-controls), choose what is compiled (--entry, --compile-only), or leave
    out messages that a trial is judged by (--disable-warnings). */
-static bool allows_ptxas(const char *option, size_t length)
+static bool allows_ptxas(const char *option)
 {
     static const char *const flags[] = {"-v",
                                         "--verbose",
@@ -74,31 +75,23 @@ static bool allows_ptxas(const char *option, size_t length)
                                          "-flcm=",
                                          "--force-load-cache=",
                                          "-fscm=",
-                                         "--force-store-cache="};
-    for (size_t i = 0; i < AK_COUNT(flags); i++) {
-        if (strlen(flags[i]) == length && memcmp(flags[i], option, length) == 0) {
-            return true;
-        }
+                                         "--force-store-cache=",
+                                         NULL};
+    if (!ak_text_begins(option, values)) {
+        return AK_HAS_TEXT(flags, AK_COUNT(flags), option);
     }
-    for (size_t i = 0; i < AK_COUNT(values); i++) {
-        const size_t head = strlen(values[i]);
-        if (length > head && memcmp(values[i], option, head) == 0) {
-            size_t n = head;
-            while (n < length && (ak_ascii_is_letter(option[n]) || ak_ascii_is_digit(option[n]))) {
-                n++;
-            }
-            return n == length;
-        }
-    }
-    return false;
+    const char *value = option[1] == 'O' ? option + 2 : strchr(option, '=') + 1;
+    return value[0] != 0 && value[strspn(value, LETTERS_AND_DIGITS)] == 0;
 }
 
 /* Returns whether all options of a list for ptxas, separated by commas, are allowed. */
 static bool allows_all_ptxas(const char *list)
 {
     for (;;) {
+        char option[64]; /* longer than all that are allowed */
         const size_t length = strcspn(list, ",");
-        if (!allows_ptxas(list, length)) {
+        (void)snprintf(option, sizeof option, "%.*s", (int)length, list);
+        if (length >= sizeof option || !allows_ptxas(option)) {
             return false;
         }
         if (list[length] == 0) {
@@ -150,11 +143,9 @@ static bool allows_option(const char *option)
                                          "--Ofast-compile=",
                                          "-Ofast-compile=",
                                          NULL};
-    static const char *const ptxas[] = {"--ptxas-options=", "-Xptxas="};
-    for (size_t i = 0; i < AK_COUNT(ptxas); i++) {
-        if (strncmp(option, ptxas[i], strlen(ptxas[i])) == 0) {
-            return allows_all_ptxas(option + strlen(ptxas[i]));
-        }
+    static const char *const ptxas[] = {"--ptxas-options=", "-Xptxas=", NULL};
+    if (ak_text_begins(option, ptxas)) {
+        return allows_all_ptxas(strchr(option, '=') + 1);
     }
     return ak_text_begins(option, listed) && strstr(option, "/..") == NULL &&
            strcmp(option, "-D") != 0 && strcmp(option, "-U") != 0;

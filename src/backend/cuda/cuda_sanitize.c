@@ -54,22 +54,19 @@ static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *t
                        const ak_shape *shape, ak_error *err)
 {
     const ak_cuda_driver *cuda = device->cuda;
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < task->problem->argument_count; i++) {
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
         int code = cuda->memory_alloc(&out[i], shape->bytes[i]);
-        status = ak_cuda_fail(device, code, "reserving an argument", err);
-        if (status == AK_OK && task->problem->arguments[i].access != AK_ACCESS_OUT) {
-            unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-            status =
-                bytes == NULL ? ak_fail_memory(err) : ak_argument_input(bytes, task, shape, i, err);
-            code =
-                status == AK_OK ? cuda->upload(out[i], bytes, shape->bytes[i], device->stream) : 0;
+        AK_DO(ak_cuda_fail(device, code, "reserving an argument", err));
+        if (task->problem->arguments[i].access != AK_ACCESS_OUT) {
+            AK_FREED unsigned char *bytes = NULL;
+            AK_DO(AK_NEW(bytes, shape->bytes[i], err));
+            AK_DO(ak_argument_input(bytes, task, shape, i, err));
+            code = cuda->upload(out[i], bytes, shape->bytes[i], device->stream);
             code = code == 0 ? ak_cuda_wait(device, LAUNCH_NS) : code;
-            status = status == AK_OK ? ak_cuda_fail(device, code, "upload", err) : status;
-            ak_free(bytes);
+            AK_DO(ak_cuda_fail(device, code, "upload", err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 /* Prints "@ M=7,N=33". */
@@ -149,6 +146,11 @@ static ak_status open_task(ak_task **out, const json_t *file, const char *path, 
     return ak_task_bind(out, &spec, &device, err);
 }
 
+static void close_device(ak_device **device)
+{
+    ak_cuda_ops.close(*device);
+}
+
 static ak_status run_all(const char *folder, ak_error *err)
 {
     char path[AK_PATH_MAX];
@@ -156,26 +158,21 @@ static ak_status run_all(const char *folder, ak_error *err)
     const char *config_text = NULL;
     json_auto_t *file = NULL;
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
-    ak_device *device = NULL;
+    AK_AT_END(close_device) ak_device *device = NULL;
     ak_config config;
     size_t length = 0;
-    ak_status status = AK_OK;
-    AK_TRY(ak_fs_join(path, folder, "task.json", err));
-    AK_TRY(ak_fs_read(&text, &length, path, TASK_MAX, err));
-    AK_TRY(ak_json_parse(&file, text, length, path, err));
-    AK_TRY(ak_json_string(&config_text, file, "config", path, err));
-    AK_TRY(open_task(&task, file, path, err));
-    AK_TRY(ak_config_parse(&config, task->space, config_text, err));
-    AK_TRY(ak_fs_join(path, folder, "kernel.cubin", err));
-    AK_TRY(ak_cuda_ops.open(&device, task, err));
-    for (size_t i = 0; status == AK_OK && i < task->problem->edge_case_count; i++) {
-        AK_TRY(run_at(device, task, &config, path, task->problem->edge_cases[i], err));
+    AK_DO(ak_fs_join(path, folder, "task.json", err));
+    AK_DO(ak_fs_read(&text, &length, path, TASK_MAX, err));
+    AK_DO(ak_json_parse(&file, text, length, path, err));
+    AK_DO(ak_json_string(&config_text, file, "config", path, err));
+    AK_DO(open_task(&task, file, path, err));
+    AK_DO(ak_config_parse(&config, task->space, config_text, err));
+    AK_DO(ak_fs_join(path, folder, "kernel.cubin", err));
+    AK_DO(ak_cuda_ops.open(&device, task, err));
+    for (size_t i = 0; i < task->problem->edge_case_count; i++) {
+        AK_DO(run_at(device, task, &config, path, task->problem->edge_cases[i], err));
     }
-out:
-    if (device != NULL) {
-        ak_cuda_ops.close(device);
-    }
-    return status;
+    return AK_OK;
 }
 
 int ak_cuda_sanitized_main(int argc, char **argv)

@@ -402,21 +402,20 @@ static ak_status look_at(ak_compile_result *result, const char *compiler, const 
     AK_FREED char *file = NULL;
     char why[200];
     size_t length = 0;
-    ak_status status = ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, err);
     char hash[AK_HASH_BYTES];
-    ak_hash_text(hash, status == AK_OK ? file : "", length);
-    if (status == AK_OK && strcmp(hash, result->file_hash) != 0) {
+    AK_DO(ak_fs_read(&file, &length, job->artifact, AK_ARTIFACT_MAX, err));
+    ak_hash_text(hash, file, length);
+    if (strcmp(hash, result->file_hash) != 0) {
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup("its artifact changed while it was looked at");
-    } else if (status == AK_OK &&
-               ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+    } else if (ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
         name_entry(why, sizeof why, job);
         result->status = AK_TRIAL_REJECTED;
         result->reason = ak_strdup(why);
-    } else if (status == AK_OK && ak_host_elf_may_call((const unsigned char *)file, length)) {
-        status = look_at_assembly(result, compiler, p, job, err);
+    } else if (ak_host_elf_may_call((const unsigned char *)file, length)) {
+        return look_at_assembly(result, compiler, p, job, err);
     }
-    return status;
+    return AK_OK;
 }
 
 /* Hashes when something was last put into a folder of headers, or taken out, because a new header
@@ -452,7 +451,8 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
 {
     static const char *const variables[] = {"PATH",          "CPATH",           "C_INCLUDE_PATH",
                                             "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"};
-    char path[AK_PATH_MAX], version[VERSION_BYTES], *source = NULL;
+    char path[AK_PATH_MAX], version[VERSION_BYTES];
+    AK_FREED char *source = NULL;
     struct stat file;
     size_t length = 0;
     out->usable = false;
@@ -479,7 +479,6 @@ static ak_status cache_find(ak_compile_cache *out, const char *const *argv, cons
                       argv[i] == p->prefix || argv[i] == p->rule || argv[i] == p->list;
         ak_hasher_add_text(hasher, varies ? "" : argv[i]);
     }
-    ak_free(source);
     ak_compile_cache_find(out, "host", hasher);
     out->usable = out->usable && known && answered;
     return AK_OK;

@@ -69,13 +69,9 @@ ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err
         char name[32], path[AK_PATH_MAX];
         (void)snprintf(name, sizeof name, "intel-rapl:%zu", i);
         (void)snprintf(path, sizeof path, "%s/%s/name", folder, name);
-        char *text = NULL;
-        if (ak_fs_read(&text, NULL, path, NUMBER_BYTES, NULL) != AK_OK) {
-            continue;
-        }
-        bool package = strncmp(text, "package", 7) == 0; /* psys is the whole machine */
-        ak_free(text);
-        if (package) {
+        AK_FREED char *text = NULL;
+        if (ak_fs_read(&text, NULL, path, NUMBER_BYTES, NULL) == AK_OK &&
+            strncmp(text, "package", 7) == 0) { /* psys is the whole machine */
             AK_TRY(add_package(energy, folder, name, count++, err));
         }
     }

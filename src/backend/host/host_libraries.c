@@ -19,6 +19,11 @@ typedef struct visited {
     void *context;
 } visited;
 
+static void end_visit(visited *v)
+{
+    ak_buf_free(&v->seen);
+}
+
 /* Loads one variant and visits it, unless its version has been visited. A named variant that cannot
    be loaded is left out; the library itself ("") is then visited as not installed, with the
    reason. */
@@ -78,25 +83,22 @@ static ak_status visit_own(ak_device *device, const ak_own_baseline *own, ak_bas
 ak_status ak_host_baselines(ak_device *device, const ak_task *task, ak_baseline_visitor visit,
                             void *context, ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < task->problem->own_count; i++) {
-        status = visit_own(device, &task->problem->own[i], visit, context, err);
+    for (size_t i = 0; i < task->problem->own_count; i++) {
+        AK_DO(visit_own(device, &task->problem->own[i], visit, context, err));
     }
-    for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
+    for (size_t i = 0; ak_baseline_table[i] != NULL; i++) {
         const ak_baseline_ops *ops = ak_baseline_table[i];
         if (!ak_baseline_applies(ops, task->problem->name, task->dtype)) {
             continue;
         }
-        visited v = {device, ops, AK_BUF(4096), visit, context};
-        status = visit_baseline(&v, "", err);
-        for (size_t j = 0; status == AK_OK && ops->variants != NULL && v.seen.length > 0 &&
-                           ops->variants[j] != NULL;
+        AK_AT_END(end_visit) visited v = {device, ops, AK_BUF(4096), visit, context};
+        AK_DO(visit_baseline(&v, "", err));
+        for (size_t j = 0; ops->variants != NULL && v.seen.length > 0 && ops->variants[j] != NULL;
              j++) {
-            status = visit_baseline(&v, ops->variants[j], err);
+            AK_DO(visit_baseline(&v, ops->variants[j], err));
         }
-        ak_buf_free(&v.seen);
     }
-    return status;
+    return AK_OK;
 }
 
 /* Visits the libraries. Loading needs a problem, so each library gets the first that it can
@@ -109,10 +111,10 @@ ak_status ak_host_libraries(ak_baseline_visitor visit, void *context, ak_error *
     ak_device *device = NULL;
     ak_status status = ak_host_ops.open(&device, &task, err);
     for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
+        AK_AT_END(end_visit)
         visited v = {device, ak_baseline_table[i], AK_BUF(4096), visit, context};
         problem.name = ak_baseline_table[i]->problems[0];
         status = visit_baseline(&v, "", err);
-        ak_buf_free(&v.seen);
     }
     ak_host_ops.close(device);
     return status;

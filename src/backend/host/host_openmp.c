@@ -27,7 +27,6 @@ typedef struct share {
 
 typedef struct team {
     atomic_flag lock;
-    int threads;
     share shares[SHARES];
 } team;
 
@@ -119,7 +118,6 @@ EXPORT void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, un
     int n = threads == 0 || (int)threads > the_threads ? the_threads : (int)threads;
     region r = {body, data};
     memset(the_team.shares, 0, sizeof the_team.shares);
-    the_team.threads = n;
     ak_host_pool_parallel(the_pool, n, enter, &r);
 }
 

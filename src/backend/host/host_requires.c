@@ -179,21 +179,18 @@ static ak_status add_named(json_t *list, const machine *here, const char *option
 static ak_status add_targets(json_t *list, const machine *here, ak_host_targets *targets,
                              const ak_options *options, ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < targets->options.count && status == AK_OK; i++) {
+    for (size_t i = 0; i < targets->options.count; i++) {
         AK_AT_END(ak_proc_result_clear) ak_proc_result run = {0};
         const char *option = targets->options.argv[i];
-        status = ask(&run, options, option, err);
+        AK_DO(ask(&run, options, option, err));
         targets->unknown = targets->unknown || run.exit_code != 0;
-        if (status == AK_OK && run.exit_code == 0) {
-            status = add_features(list, here, run.output, err);
-        }
-        status = status == AK_OK ? add_named(list, here, option, err) : status;
+        AK_DO(run.exit_code == 0 ? add_features(list, here, run.output, err) : AK_OK);
+        AK_DO(add_named(list, here, option, err));
     }
-    for (size_t i = 0; i < AK_COUNT(more) && targets->unknown && status == AK_OK; i++) {
-        status = add(list, here, more[i], err);
+    for (size_t i = 0; i < AK_COUNT(more) && targets->unknown; i++) {
+        AK_DO(add(list, here, more[i], err));
     }
-    return status == AK_OK && targets->unknown ? add_features(list, here, NULL, err) : status;
+    return targets->unknown ? add_features(list, here, NULL, err) : AK_OK;
 }
 
 /* Looks for target attributes and pragmas in the source of a job. Its Fortran part, which has none,

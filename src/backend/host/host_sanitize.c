@@ -66,24 +66,21 @@ static ak_access access_of(const build *b, size_t argument)
 static ak_status choose_shapes(build *b, ak_error *err)
 {
     const ak_problem *problem = b->task->problem;
-    ak_status status = AK_OK;
     AK_DO(AK_NEW(b->shapes, problem->edge_case_count + 1, err));
-    for (size_t i = 0; status == AK_OK && i <= problem->edge_case_count; i++) {
+    for (size_t i = 0; i <= problem->edge_case_count; i++) {
         const int64_t *size =
             i < problem->edge_case_count ? problem->edge_cases[i] : b->task->shape.size;
         ak_shape *shape = &b->shapes[b->count];
         bool allowed = false;
         double bytes = 0;
-        status = ak_task_shape(shape, b->task, size, err);
-        status =
-            status == AK_OK ? ak_task_allows(&allowed, b->task, shape, b->config, err) : status;
-        for (size_t a = 0; status == AK_OK && a < problem->argument_count; a++) {
+        AK_DO(ak_task_shape(shape, b->task, size, err));
+        AK_DO(ak_task_allows(&allowed, b->task, shape, b->config, err));
+        for (size_t a = 0; a < problem->argument_count; a++) {
             bytes += (double)shape->bytes[a];
         }
-        b->count +=
-            status == AK_OK && allowed && shape->flops <= SHAPE_FLOPS && bytes <= SHAPE_BYTES;
+        b->count += allowed && shape->flops <= SHAPE_FLOPS && bytes <= SHAPE_BYTES;
     }
-    return status;
+    return AK_OK;
 }
 
 static void print_list(ak_buf *out, const char *name, const size_t *list, size_t count)
@@ -173,20 +170,15 @@ static ak_status print_program(build *b, ak_error *err)
 /* Appends the inputs of one shape as the candidate sees them. */
 static ak_status append_inputs(ak_buf *out, const build *b, const ak_shape *shape, ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < b->task->problem->argument_count; i++) {
-        if (access_of(b, i) == AK_ACCESS_OUT) {
-            continue;
-        }
-        unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
-        status =
-            bytes == NULL ? ak_fail_memory(err) : ak_argument_input(bytes, b->task, shape, i, err);
-        if (status == AK_OK) {
+    for (size_t i = 0; i < b->task->problem->argument_count; i++) {
+        if (access_of(b, i) != AK_ACCESS_OUT) {
+            AK_FREED unsigned char *bytes = NULL;
+            AK_DO(AK_NEW(bytes, shape->bytes[i], err));
+            AK_DO(ak_argument_input(bytes, b->task, shape, i, err));
             ak_buf_append(out, (const char *)bytes, shape->bytes[i]);
         }
-        ak_free(bytes);
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status draw_token(build *b, ak_error *err)

@@ -157,15 +157,13 @@ static ak_status add_name(ak_host_targets *out, const char *name, ak_error *err)
 
 static ak_status add_names(ak_host_targets *out, char *names, ak_error *err)
 {
-    char *rest = names;
-    ak_status status = AK_OK;
-    while (rest != NULL && status == AK_OK) {
+    for (char *rest = names; rest != NULL;) {
         char *name = strsep(&rest, ",");
         name += strspn(name, BLANK);
         name[strcspn(name, BLANK)] = 0;
-        status = add_name(out, name, err);
+        AK_DO(add_name(out, name, err));
     }
-    return status;
+    return AK_OK;
 }
 
 /* Reads the strings behind target or target_clones: ("avx2,fma"), ("avx2", "default"), "avx2". */
@@ -253,19 +251,18 @@ static ak_status read_word(ak_host_targets *out, const char *word, size_t length
 static ak_status read_line(ak_host_targets *out, const char *line, size_t length, whose now,
                            ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < length && status == AK_OK;) {
+    for (size_t i = 0; i < length;) {
         size_t begin = i;
         while (i < length && ak_ascii_is_word(line[i])) {
             i++;
         }
         if (i > begin) {
-            status = read_word(out, line + begin, i - begin, line + i, now, err);
+            AK_DO(read_word(out, line + begin, i - begin, line + i, now, err));
         } else {
             i++;
         }
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_host_targets_of(ak_host_targets *out, const char *source, const char *preprocessed,
