@@ -26,24 +26,27 @@ void ak_line_reader_free(ak_line_reader *reader)
 ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t count,
                               ak_error *err)
 {
+    bool too_long = false;
     ak_buf_append(&reader->buf, bytes, count);
     AK_DO(ak_stored(reader->buf.failed != AK_NO_MEMORY, err));
-    const char *last = count == 0 ? NULL : memrchr(bytes, '\n', count);
-    reader->unfinished =
-        last == NULL ? reader->unfinished + count : (size_t)(bytes + count - last) - 1;
-    AK_FAIL_IF(reader->buf.failed != AK_OK || reader->unfinished > AK_LINE_MAX, err, AK_LIMIT,
+    for (size_t i = 0; i < count; i++) {
+        too_long = too_long || (bytes[i] != '\n' && reader->unfinished >= AK_LINE_MAX);
+        reader->unfinished = bytes[i] == '\n' ? 0 : reader->unfinished + 1;
+    }
+    AK_FAIL_IF(reader->buf.failed != AK_OK || too_long, err, AK_LIMIT,
                "wire protocol: a line is longer than %u bytes", AK_LINE_MAX);
     return AK_OK;
 }
 
-/* Returns whether a line is complete, and its length. */
+/* Returns whether a line is complete, and its length. One that is too long, which
+   ak_line_reader_feed has refused, never is. */
 static bool complete(size_t *length, ak_line_reader *reader)
 {
     ak_buf *buf = &reader->buf;
     const char *end = memchr(buf->data + reader->scanned, '\n', buf->length - reader->scanned);
     reader->scanned = end == NULL ? buf->length : reader->scanned;
     *length = end == NULL ? 0 : (size_t)(end - buf->data);
-    return end != NULL;
+    return end != NULL && *length <= AK_LINE_MAX;
 }
 
 /* Removes the first line. */
@@ -76,8 +79,6 @@ ak_status ak_line_reader_next(json_t **out, ak_line_reader *reader, ak_error *er
     if (!complete(&length, reader)) {
         return AK_OK;
     }
-    AK_FAIL_IF(length > AK_LINE_MAX, err, AK_LIMIT, "wire protocol: a line is longer than %u bytes",
-               AK_LINE_MAX);
     json_t *value = NULL;
     ak_status status = ak_json_parse(&value, buf->data, length, "wire protocol", err);
     drop(reader, length);

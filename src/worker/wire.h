@@ -22,12 +22,12 @@ typedef struct ak_line_reader {
 } ak_line_reader;
 void ak_line_reader_init(ak_line_reader *reader);
 void ak_line_reader_free(ak_line_reader *reader);
-/* Appends bytes. Returns AK_LIMIT if an unfinished line is too long, or if more than 2 *
-   AK_LINE_MAX bytes wait to be taken. */
+/* Appends bytes. Returns AK_LIMIT if a line is too long, finished or not, or if more than 2 *
+   AK_LINE_MAX bytes wait to be taken. The lines before it can still be taken. */
 ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t count,
                               ak_error *err);
 /* Takes the next complete line as an object; *out is NULL if there is none yet. The caller owns it.
-   Fails if the line is too long or not a JSON object. */
+   Fails if the line is not a JSON object. */
 ak_status ak_line_reader_next(json_t **out, ak_line_reader *reader, ak_error *err);
 
 /* Takes the next complete line, without its end, into `line`, which it empties first. Returns false

@@ -85,6 +85,34 @@ static void a_line_has_a_limit(void **state)
     ak_free(piece);
 }
 
+/* A line that is a few bytes too long is refused even if its end comes with its last bytes. A relay
+   would otherwise take it for an empty line, which is a beat. The line before it is whole. */
+static void a_line_that_ends_is_limited_too(void **state)
+{
+    (void)state;
+    for (size_t beyond = 0; beyond < 2; beyond++) {
+        ak_line_reader reader;
+        ak_error err = AK_ERROR_INIT;
+        ak_buf line = AK_BUF(AK_LINE_MAX);
+        const size_t length = AK_LINE_MAX + beyond;
+        char *text = ak_alloc(1, length + 1);
+        memset(text, 'x', length);
+        text[length] = '\n';
+        ak_line_reader_init(&reader);
+        feed(&reader, "{}\n");
+        assert_int_equal(ak_line_reader_feed(&reader, text, length - 10, &err), AK_OK);
+        assert_int_equal(ak_line_reader_feed(&reader, text + length - 10, 11, &err),
+                         beyond == 0 ? AK_OK : AK_LIMIT);
+        assert_true(ak_line_reader_line(&line, &reader));
+        assert_int_equal(line.length, 2);
+        assert_int_equal(ak_line_reader_line(&line, &reader), beyond == 0);
+        assert_int_equal(line.length, beyond == 0 ? length : 0);
+        ak_buf_free(&line);
+        ak_line_reader_free(&reader);
+        ak_free(text);
+    }
+}
+
 /* The time to read a line grows with its length and not with the square of it, which would take
    minutes here. */
 static void a_long_line_arrives_in_small_pieces(void **state)
@@ -462,6 +490,7 @@ int main(void)
         cmocka_unit_test(a_line_comes_in_pieces),
         cmocka_unit_test(what_is_not_an_object_is_refused),
         cmocka_unit_test(a_line_has_a_limit),
+        cmocka_unit_test(a_line_that_ends_is_limited_too),
         cmocka_unit_test(a_long_line_arrives_in_small_pieces),
         cmocka_unit_test(messages_cross_a_pipe),
         cmocka_unit_test(half_a_message_is_a_crash),
