@@ -8,7 +8,8 @@
  * which shows that its compilers are those of the tuner's environment.
  *
  * A unit or artifact that is lost with its machine is compiled again. So is a unit whose compile
- * worker ends, at most AK_POOL_ATTEMPTS times in all.
+ * worker ends, at most AK_POOL_ATTEMPTS times in all. A machine whose artifacts do not arrive here
+ * compiles no more, but its device goes on, with the artifacts that it is running.
  */
 #include "worker/pool_state.h"
 
@@ -59,6 +60,7 @@ size_t ak_pool_compile_workers(const ak_pool *pool)
 ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hello, ak_error *err)
 {
     assert(d->cores == NULL); /* ak_pool_cores_lost has freed an earlier connection's */
+    d->cores_ended = false;
     (void)snprintf(d->place, sizeof d->place, "%.127s", ak_json_text_at(hello, "place"));
     d->core_count = ak_relay_compile_workers(ak_json_number_at(hello, "cores"), 1);
     d->cores = d->core_count == 0 ? NULL : ak_alloc(d->core_count, sizeof *d->cores);
@@ -70,6 +72,16 @@ ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hel
     return AK_OK;
 }
 
+/* Returns whether a device runs the artifact of a unit. */
+static bool runs(const ak_pool_device *d, size_t unit)
+{
+    bool found = false;
+    for (size_t i = 0; d->job != NULL && i < d->job->count; i++) {
+        found = found || d->job->units[i] == unit;
+    }
+    return found;
+}
+
 void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d)
 {
     const size_t seat = (size_t)(d - pool->devices);
@@ -78,9 +90,13 @@ void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d)
             ak_pool_unit_lost(pool, d->cores[i].at);
         }
     }
-    for (size_t i = 0; d->cores != NULL && i < pool->unit_count; i++) {
-        if (pool->units[i].place == seat && pool->units[i].state == AK_UNIT_COMPILED) {
+    for (size_t i = 0; i < pool->unit_count; i++) {
+        if (pool->units[i].place == seat && pool->units[i].state == AK_UNIT_COMPILED &&
+            !runs(d, i)) {
             ak_pool_unit_lost(pool, i);
+            if (i < d->has_capacity) {
+                d->has[i] = false; /* what is compiled anew may have other bytes */
+            }
         }
     }
     ak_free(d->cores);
@@ -89,6 +105,22 @@ void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d)
     d->fit = false;
     d->fetching = AK_POOL_NONE;
     ak_pool_cores_recount(pool);
+}
+
+static void end_worker(const ak_pool_device *d, size_t core)
+{
+    (void)ak_message_send(d->worker.proc.to, json_pack("{s:I}", "end", (json_int_t)core + 1), NULL);
+}
+
+void ak_pool_cores_end(ak_pool *pool, ak_pool_device *d)
+{
+    for (size_t i = 0; i < d->core_count; i++) {
+        if (d->cores[i].runs) {
+            end_worker(d, i);
+        }
+    }
+    ak_pool_cores_lost(pool, d);
+    d->cores_ended = true;
 }
 
 bool ak_pool_cores_are_loud(const ak_pool *pool)
@@ -226,6 +258,9 @@ ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *mess
     const double number = ak_json_number_at(message, "core");
     const int64_t id = json_integer_value(json_object_get(message, "id"));
     ak_error why = AK_ERROR_INIT;
+    if (d->cores_ended) {
+        return AK_OK; /* it was said before they ended */
+    }
     AK_FAIL_IF(!(number >= 1 && number <= (double)d->core_count), err, AK_CORRUPT,
                "it has no such compile worker");
     ak_pool_core *c = &d->cores[(size_t)number - 1];
@@ -252,7 +287,7 @@ ak_status ak_pool_core_said(ak_pool *pool, ak_pool_device *d, const json_t *mess
 /* Ends a compile worker that hangs. */
 static void end_hung(ak_pool *pool, ak_pool_device *d, size_t core)
 {
-    (void)ak_message_send(d->worker.proc.to, json_pack("{s:I}", "end", (json_int_t)core + 1), NULL);
+    end_worker(d, core);
     ended(pool, &d->cores[core], "no answer, killed");
 }
 
@@ -270,8 +305,8 @@ void ak_pool_cores_watch(ak_pool *pool)
                 end_hung(pool, d, k);
             }
         }
-        if (d->core_count > 0 && d->fetching != AK_POOL_NONE && now > d->fetch_deadline) {
-            ak_pool_cores_lost(pool, d); /* artifacts that never arrive are useless */
+        if (d->away && d->fetching != AK_POOL_NONE && now > d->fetch_deadline) {
+            ak_pool_cores_end(pool, d);
         }
     }
 }

@@ -165,6 +165,7 @@ typedef struct ak_pool_device {
                                          cores */
     ak_pool_core *cores;
     size_t core_count;
+    bool cores_ended;       /* by ak_pool_cores_end, until there is another connection */
     size_t share;           /* how many of `cores` may be used now */
     size_t fetching;        /* the unit whose artifact is on its way here; AK_POOL_NONE: none */
     int64_t fetched;        /* offset of the piece that comes next */
@@ -346,8 +347,11 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
 /* Notes how many compile workers a machine can have, when its relay says hello. */
 ak_status ak_pool_cores_open(ak_pool *pool, ak_pool_device *d, const json_t *hello, ak_error *err);
 /* Gives up the compile workers of a machine, such as when its connection ends: units that were
-   being compiled or kept there are compiled again. */
+   being compiled or kept there are compiled again, except those that its device is running. */
 void ak_pool_cores_lost(ak_pool *pool, ak_pool_device *d);
+/* Ends the compile workers of a machine whose artifacts do not arrive, over a connection that
+   stays, and gives them up. */
+void ak_pool_cores_end(ak_pool *pool, ak_pool_device *d);
 /* Counts the compile workers of the fleet that may be used now. */
 void ak_pool_cores_recount(ak_pool *pool);
 /* Returns whether a unit is being compiled on a machine of the fleet at the usual priority, because

@@ -169,7 +169,7 @@ static void fetched(ak_pool *pool, ak_pool_device *d, const json_t *message)
     if (d->fetched > 0 && !json_is_string(json_object_get(message, "why"))) {
         pool->units[at].place = AK_POOL_NONE;
     } else {
-        ak_pool_cores_lost(pool, d); /* artifacts that never arrive are useless */
+        ak_pool_cores_end(pool, d);
     }
 }
 

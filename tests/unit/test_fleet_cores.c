@@ -340,22 +340,69 @@ static void test_lies(void **state)
     ak_task_close(task);
 }
 
+/* If an artifact does not arrive, the trial that runs on that machine goes on, and what its compile
+   workers still say does not end the connection. */
+static void test_running_stays(void **state)
+{
+    (void)state;
+    char text[256];
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_fleet(task, away(), "1");
+    ak_pool_device *d = &pool->devices[0];
+    (void)compiled_only(pool, task, MODE_WRONG);
+    (void)compiled_only(pool, task, MODE_OK);
+    assert_int_equal(pool->artifacts, 2);
+    const pid_t relay = relay_of(d);
+    (void)kill(relay, SIGSTOP); /* so that the trial does not end yet */
+    d->held = false;
+    turn(pool);
+    assert_true(d->job != NULL && d->job->units[0] == 0);
+    ak_pool_travel_fetch(pool, 1);
+    (void)snprintf(text, sizeof text, "{\"fetched\":\"%s\",\"why\":\"lost\"}",
+                   ak_fs_base(pool->units[1].artifact));
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(said(pool, d, text, &err), AK_OK);
+    assert_int_equal(pool->units[0].state, AK_UNIT_COMPILED);
+    assert_int_not_equal(pool->units[1].state, AK_UNIT_COMPILED);
+    assert_true(d->has[0]);
+    assert_false(d->has[1]);
+    assert_int_equal(pool->artifacts, 1);
+    assert_int_equal(said(pool, d, "{\"core\":1,\"id\":99,\"ok\":true}", &err), AK_OK);
+    (void)kill(relay, SIGCONT);
+    ak_result result = wait_one(pool);
+    expect_fate(&result, "it was running", AK_TRIAL_WRONG_RESULT, NULL);
+    assert_int_equal(strlen(result.artifact_hash), AK_HASH_BYTES - 1);
+    ak_result_clear(&result);
+    expect_good(pool, "compiled here");
+    assert_int_equal(relay_of(d), relay); /* the connection stays */
+    assert_int_equal(pool->artifacts, 1);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* If a compile worker is killed, is stopped or hangs, another compiles the unit. */
+/* If a compile worker is killed, is stopped or hangs, another compiles the unit. The relay is
+   stopped until then, so that the compilation has not ended before, however slow this process is.
+ */
 static void test_compiler_lost(void **state)
 {
     (void)state;
     ak_task *task = fixture_task("N=100");
     ak_pool *pool = open_fleet(task, "cmd:env", "1");
     ak_pool_device *d = &pool->devices[0];
+    submit(pool, task, AK_JOB_CHECK, MODE_STACK); /* starts the compile worker */
+    ak_result first = wait_one(pool);
+    ak_result_clear(&first);
     static const enum mode modes[] = {MODE_OK, MODE_SAME, MODE_THREADS};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        submit(pool, task, AK_JOB_CHECK, modes[i]);
-        assert_true(d->cores[0].busy);
         pid_t pid = compiler_of(pool, d);
         pid_t relay = relay_of(d);
+        (void)kill(relay, SIGSTOP);
+        submit(pool, task, AK_JOB_CHECK, modes[i]);
+        assert_true(d->cores[0].busy);
         (void)kill(pid, i == 0 ? SIGKILL : SIGSTOP);
+        (void)kill(relay, SIGCONT);
         if (i == 2) {
             d->cores[0].deadline = 0;
             pool->watched_ns = 0;
@@ -434,7 +481,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_stays),         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_patience),      cmocka_unit_test(test_never_fetched),
         cmocka_unit_test(test_compiler_lost), cmocka_unit_test(test_machine_lost),
-        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_secrets),       cmocka_unit_test(test_running_stays),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
