@@ -32,9 +32,9 @@ const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name)
     return i < pack->count ? &pack->files[i] : NULL;
 }
 
-static bool is_name(const char *name)
+bool ak_pack_is_name(const char *name, size_t most)
 {
-    if (*name == 0 || strlen(name) > AK_PACK_NAME_MAX) {
+    if (*name == 0 || strlen(name) > most) {
         return false;
     }
     for (const char *part = name;; part++) {
@@ -56,7 +56,8 @@ ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t 
     if (known != NULL && known->length == length && memcmp(known->data, data, length) == 0) {
         return AK_OK;
     }
-    AK_FAIL_IF(known != NULL || !is_name(name), err, AK_INVALID, "%.100s: %s", name,
+    AK_FAIL_IF(known != NULL || !ak_pack_is_name(name, AK_PACK_NAME_MAX), err, AK_INVALID,
+               "%.100s: %s", name,
                known != NULL ? "is the name of two different files"
                              : "cannot be the name of a file in a bundle or an archive");
     AK_FAIL_IF(pack->count == AK_PACK_FILES_MAX, err, AK_LIMIT,

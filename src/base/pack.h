@@ -25,10 +25,12 @@ typedef struct ak_pack {
 } ak_pack;
 
 void ak_pack_clear(ak_pack *pack);
+/* Returns whether a name of at most `most` bytes leads to a file below the folder that it is
+   relative to: it is not absolute, and no part of it is empty, "." or "..". */
+bool ak_pack_is_name(const char *name, size_t most);
 /* Adds a copy of a file. Does nothing if the pack has a file with this name and the same bytes.
-   Returns AK_INVALID if it has one with this name and other bytes, or if the name is longer than
-   AK_PACK_NAME_MAX, absolute, or has a part that is empty, "." or ".."; AK_LIMIT beyond
-   AK_PACK_FILES_MAX files. */
+   Returns AK_INVALID if it has one with this name and other bytes, or if ak_pack_is_name refuses
+   the name (AK_PACK_NAME_MAX); AK_LIMIT beyond AK_PACK_FILES_MAX files. */
 ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t length,
                       ak_error *err);
 const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name); /* NULL: none */

@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 
-#define NAME_BYTES 96
+#define NAME_BYTES 112
 
 static bool in_allocation(void)
 {
@@ -48,25 +48,26 @@ static ak_status add_share(ak_words *out, const char *option, const char *variab
     return ak_words_add(out, word, err);
 }
 
-/* Writes the name of a worker's job. Outside an allocation, if the run has a name, no other worker
-   has this one, because `sweep` cancels jobs by name. */
-static void job_name(char out[NAME_BYTES], const ak_launcher *l, size_t seat)
+/* Adds the option with the name of a worker's job. Outside an allocation, if the run has a name, no
+   other worker has this one, because `sweep` cancels jobs by name. */
+static ak_status add_job_name(ak_words *out, const char *option, const ak_launcher *l, size_t seat,
+                              ak_error *err)
 {
+    char word[NAME_BYTES];
     if (l->run[0] == 0 || in_allocation()) {
-        (void)snprintf(out, NAME_BYTES, "autokernel");
+        (void)snprintf(word, sizeof word, "%s=autokernel", option);
     } else {
-        (void)snprintf(out, NAME_BYTES, "%s-%zu", l->run, l->first + seat);
+        (void)snprintf(word, sizeof word, "%s=%s-%zu", option, l->run, l->first + seat);
     }
+    return ak_words_add(out, word, err);
 }
 
 static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
-    char node[40], name[NAME_BYTES], named[NAME_BYTES + 16];
+    char node[40];
     size_t nodes = node_count(), each = (l->whole + nodes - 1) / nodes;
-    job_name(name, l, seat);
-    (void)snprintf(named, sizeof named, "--job-name=%s", name);
     AK_DO(ak_words_split(out, "srun --nodes=1 --ntasks=1", err));
-    AK_DO(ak_words_add(out, named, err));
+    AK_DO(add_job_name(out, "--job-name", l, seat, err));
     if (in_allocation()) {
         (void)snprintf(node, sizeof node, "--relative=%zu", (l->first + seat) % nodes);
         AK_DO(ak_words_add(out, "--exact", err));
@@ -81,14 +82,11 @@ static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_err
    in the queue. Within an allocation, or if the run has no name, there is none. */
 static ak_status sweep(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
 {
-    char name[NAME_BYTES], named[NAME_BYTES + 16];
     if (in_allocation() || l->run[0] == 0) {
         return AK_OK;
     }
-    job_name(name, l, seat);
-    (void)snprintf(named, sizeof named, "--name=%s", name);
     AK_DO(ak_words_split(out, "scancel --quiet", err));
-    return ak_words_add(out, named, err);
+    return add_job_name(out, "--name", l, seat, err);
 }
 
 /* Appends the command that cancels this worker's job, because Slurm keeps a job whose srun was

@@ -5,7 +5,6 @@
 
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "autokernel/autokernel.h"
 #include "base/alloc.h"
@@ -117,12 +116,9 @@ static void take(visit *v, look *l, const json_t *message)
 /* Reads what a worker has sent, and handles the complete messages in it. */
 static void listen_to(visit *v, look *l)
 {
-    char chunk[65536];
     ak_error err = AK_ERROR_INIT;
-    ssize_t got = read(v->worker.proc.from, chunk, sizeof chunk);
-    if (got > 0) {
-        (void)ak_line_reader_feed(&v->worker.reader, chunk, (size_t)got, &err);
-    }
+    bool ended = false;
+    (void)ak_pool_worker_read(&ended, &v->worker, &err);
     while (v->state != VISIT_OVER && err.status == AK_OK) {
         json_auto_t *message = NULL;
         if (ak_line_reader_next(&message, &v->worker.reader, &err) != AK_OK || message == NULL) {
@@ -130,7 +126,7 @@ static void listen_to(visit *v, look *l)
         }
         take(v, l, message);
     }
-    if (v->state != VISIT_OVER && (got == 0 || err.status != AK_OK)) {
+    if (v->state != VISIT_OVER && (ended || err.status != AK_OK)) {
         over(v, l, "failed", err.status != AK_OK ? err.text : "its relay was killed");
     }
 }

@@ -20,8 +20,6 @@
 #include "base/clock.h"
 #include "worker/relay.h"
 
-/* A compile worker that dies this many times in a row is not started again. */
-#define DEATHS_MAX 5
 /* The deadlines of the compile workers are checked this often. */
 #define WATCH_NS (AK_SECOND_NS / 2)
 
@@ -47,7 +45,7 @@ void ak_pool_cores_recount(ak_pool *pool)
         ak_pool_device *d = &pool->devices[i];
         d->share = share_of(pool, d);
         for (size_t k = 0; d->cores != NULL && k < d->share; k++) {
-            pool->fleet_cores += d->cores[k].deaths < DEATHS_MAX ? 1 : 0;
+            pool->fleet_cores += d->cores[k].deaths < AK_POOL_COMPILER_DEATHS ? 1 : 0;
         }
     }
 }
@@ -181,7 +179,7 @@ static void compile(ak_pool *pool, ak_pool_device *d, size_t core, size_t at)
 static size_t free_core(const ak_pool_device *d)
 {
     for (size_t i = 0; i < d->share; i++) {
-        if (!d->cores[i].busy && d->cores[i].deaths < DEATHS_MAX) {
+        if (!d->cores[i].busy && d->cores[i].deaths < AK_POOL_COMPILER_DEATHS) {
             return i;
         }
     }
@@ -243,7 +241,7 @@ static void ended(ak_pool *pool, ak_pool_core *c, const char *how)
 {
     ak_error why = AK_ERROR_INIT;
     c->runs = false;
-    if (++c->deaths == DEATHS_MAX) {
+    if (++c->deaths == AK_POOL_COMPILER_DEATHS) {
         ak_pool_cores_recount(pool);
     }
     if (c->busy) {

@@ -57,6 +57,16 @@ static bool compiled_well(const ak_pool *pool, const ak_pool_job *j, size_t i)
     return j->units[i] == AK_POOL_NONE || pool->units[j->units[i]].compiled.status == AK_TRIAL_OK;
 }
 
+/* Returns how many candidates of a job compiled. */
+static size_t count_compiled_well(const ak_pool *pool, const ak_pool_job *j)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        count += compiled_well(pool, j, i) ? 1 : 0;
+    }
+    return count;
+}
+
 static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j)
 {
     json_t *request = json_object();
@@ -230,11 +240,7 @@ ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, con
     if (j->kind != AK_JOB_COMPARISON) {
         return ak_message_check_trial(reply, j->kind == AK_JOB_TRIAL, err);
     }
-    size_t asked = 0;
-    for (size_t i = 0; i < j->count; i++) {
-        asked += compiled_well(pool, j, i) ? 1 : 0;
-    }
-    return ak_message_check_comparison(reply, asked, err);
+    return ak_message_check_comparison(reply, count_compiled_well(pool, j), err);
 }
 
 ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err)
@@ -309,13 +315,10 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
 {
     *settled = true;
     if (j->kind == AK_JOB_COMPARISON) {
-        bool any = false;
-        for (size_t i = 0; i < j->count; i++) {
-            any = any || compiled_well(pool, j, i);
-        }
-        *settled = !any;
-        return any ? AK_OK
-                   : ak_pool_job_fails(pool, j, AK_TRIAL_COMPILE_ERROR, "it did not compile", err);
+        *settled = count_compiled_well(pool, j) == 0;
+        return *settled
+                   ? ak_pool_job_fails(pool, j, AK_TRIAL_COMPILE_ERROR, "it did not compile", err)
+                   : AK_OK;
     }
     ak_pool_unit *u = &pool->units[j->units[0]];
     if (u->compiled.status != AK_TRIAL_OK && u->attempts >= AK_POOL_ATTEMPTS) {

@@ -13,9 +13,6 @@
    is 2 / PAUSE_PART of a beat; it doubles with each further one. */
 #define STARTS_MAX 3
 #define PAUSE_PART 5
-/* A device worker that dies this many times in a row without finishing a job is given up;
-   pool_turn.c explains the number. */
-#define DEATHS_MAX 20
 
 /* ---- the home -------------------------------------------------------------------------------- */
 
@@ -65,9 +62,8 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
         if (pool->device_count == 1) {
             (void)ak_fail(&why, status, "%s", text);
         } else {
-            (void)ak_fail(&why, status, "%zu of %zu worker%s %s left, and %zu %s needed: %s",
-                          usable(pool), pool->device_count, ak_plural(pool->device_count),
-                          pool->device_count == 1 ? "is" : "are", pool->least,
+            (void)ak_fail(&why, status, "%zu of %zu workers are left, and %zu %s needed: %s",
+                          usable(pool), pool->device_count, pool->least,
                           pool->least == 1 ? "is" : "are", text);
         }
         ak_pool_fault(pool, &why);
@@ -196,7 +192,7 @@ void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool
     d->failures = opening ? d->failures + 1 : 0;
     ak_plain_copy(pool->gone, sizeof pool->gone, text);
     ak_plain_copy(d->gone, sizeof d->gone, text);
-    if (final || d->failures >= STARTS_MAX || deaths >= DEATHS_MAX) {
+    if (final || d->failures >= STARTS_MAX || deaths >= AK_POOL_DEVICE_DEATHS) {
         ak_pool_give_up(pool, d, text);
         return;
     }

@@ -220,32 +220,27 @@ out:
     return status;
 }
 
-bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
+/* Returns whether a configuration of the job is in this state. */
+static bool has_unit(const ak_pool *pool, const ak_pool_job *j, ak_unit_state state)
 {
+    bool found = false;
     assert(j->count > 0); /* ak_pool_submit refuses an empty comparison */
     for (size_t i = 0; i < j->count; i++) {
-        if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state != AK_UNIT_COMPILED) {
-            return false;
-        }
+        found = found || (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state == state);
     }
-    return true;
+    return found;
 }
 
-static bool is_compiling(const ak_pool *pool, const ak_pool_job *j)
+bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
 {
-    for (size_t i = 0; i < j->count; i++) {
-        if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state == AK_UNIT_COMPILING) {
-            return true;
-        }
-    }
-    return false;
+    return !has_unit(pool, j, AK_UNIT_WAITING) && !has_unit(pool, j, AK_UNIT_COMPILING);
 }
 
 void ak_pool_withdraw(ak_pool *pool)
 {
     for (size_t i = pool->job_count; i > 0; i--) {
         ak_pool_job *j = pool->jobs[i - 1];
-        if (j->on == AK_POOL_NONE && !is_compiling(pool, j)) {
+        if (j->on == AK_POOL_NONE && !has_unit(pool, j, AK_UNIT_COMPILING)) {
             ak_pool_job_leave(pool, j);
         }
     }

@@ -34,6 +34,13 @@
 /* A trial that a device worker could not judge, because the machine was too busy, is put behind the
    others; the third time, it fails. */
 #define AK_POOL_UNJUDGED 3
+/* A compile worker that dies this many times in a row is not started again. */
+#define AK_POOL_COMPILER_DEATHS 5
+/* The same limit for a device worker, which a candidate may kill. It is higher because of
+   spaces in which half of the configurations kill the worker: there, about one in 50,000 random
+   searches of 60 trials meets this many deaths in a row, and about one in 2000 random searches
+   of 1000 trials. */
+#define AK_POOL_DEVICE_DEATHS 20
 /* A worker that has not answered this long after its own limit counts as hung. */
 #define AK_POOL_SPARE_NS (60 * AK_SECOND_NS)
 /* Limit for a question. Ceilings take half a second, but asking for the libraries loads and times
@@ -242,6 +249,9 @@ ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial
 void ak_pool_worker_stop(ak_pool_worker *w);
 /* Starts a worker with this command line. */
 ak_status ak_pool_worker_start(ak_pool_worker *w, const ak_proc_spec *spec, ak_error *err);
+/* Reads what a worker has sent. Sets *over if the worker has closed its end of the pipe or cannot
+   be read. */
+ak_status ak_pool_worker_read(bool *over, ak_pool_worker *w, ak_error *err);
 /* Sends {"op": op, "id": ...} with the members of `request`, which it frees. The worker counts as
    busy even if sending fails: reading then notices that it has ended. */
 ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, json_t *request,

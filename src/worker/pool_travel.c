@@ -27,13 +27,19 @@ ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err)
     return ak_pack_write(&pool->kernel, folder, err);
 }
 
-static ak_status send_file(ak_pool_device *d, const char *name, const char *path, ak_error *err)
+static ak_status send_bytes(const ak_pool_device *d, const char *name, const void *bytes,
+                            size_t length, ak_error *err)
+{
+    ak_status status = ak_travel_send(d->worker.proc.to, name, bytes, length, err);
+    return status == AK_CRASHED ? AK_OK : status; /* reading notices the end of a worker */
+}
+
+static ak_status send_file(const ak_pool_device *d, const char *path, ak_error *err)
 {
     AK_FREED char *bytes = NULL;
     size_t length = 0;
     AK_DO(ak_fs_read(&bytes, &length, path, AK_TRAVEL_FILE_MAX, err));
-    ak_status status = ak_travel_send(d->worker.proc.to, name, bytes, length, err);
-    return status == AK_CRASHED ? AK_OK : status; /* reading notices the end of a worker */
+    return send_bytes(d, ak_fs_base(path), bytes, length, err);
 }
 
 ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
@@ -50,12 +56,9 @@ ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err)
                    "%s is larger than %u bytes, so it is not sent to %s: let TMPDIR name a folder "
                    "that the tuner and its workers share",
                    file->name, AK_TRAVEL_FILE_MAX, d->name);
-        ak_status status = ak_travel_send(d->worker.proc.to, name, file->data, file->length, err);
-        if (status != AK_OK && status != AK_CRASHED) { /* reading notices the end of a worker */
-            return status;
-        }
+        AK_DO(send_bytes(d, name, file->data, file->length, err));
     }
-    return d->away ? send_file(d, ak_fs_base(pool->source), pool->source, err) : AK_OK;
+    return d->away ? send_file(d, pool->source, err) : AK_OK;
 }
 
 bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d)
@@ -99,8 +102,7 @@ ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job
     for (size_t i = 0; i < j->count; i++) {
         size_t at = j->units[i];
         if (at != AK_POOL_NONE && !d->has[at] && pool->units[at].compiled.status == AK_TRIAL_OK) {
-            const char *path = pool->units[at].artifact;
-            AK_DO(send_file(d, ak_fs_base(path), path, err));
+            AK_DO(send_file(d, pool->units[at].artifact, err));
             d->has[at] = true;
         }
     }

@@ -23,13 +23,6 @@
 #include "base/plain.h"
 #include "worker/process.h"
 
-/* A compile worker that dies this many times in a row is not started again. */
-#define DEATHS_MAX 5
-/* The same limit for a device worker, which a candidate may kill. It is higher because of
-   spaces in which half of the configurations kill the worker: there, about one in 50,000 random
-   searches of 60 trials meets this many deaths in a row, and about one in 2000 random searches
-   of 1000 trials. */
-#define DEVICE_DEATHS_MAX 20
 /* The near relays are checked for having been stopped this often. */
 #define RELAYS_NS (AK_SECOND_NS / 2)
 
@@ -47,8 +40,8 @@ static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how
         w->at = AK_POOL_NONE;
     }
     w->busy = false;
-    AK_FAIL_IF(++w->deaths >= DEATHS_MAX, err, AK_CRASHED, "%s, %d times in a row", text,
-               w->deaths);
+    AK_FAIL_IF(++w->deaths >= AK_POOL_COMPILER_DEATHS, err, AK_CRASHED, "%s, %d times in a row",
+               text, w->deaths);
     return ak_pool_compiler_start(pool, w, err);
 }
 
@@ -69,7 +62,7 @@ static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_
 static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
-    if (++d->worker.deaths < DEVICE_DEATHS_MAX) {
+    if (++d->worker.deaths < AK_POOL_DEVICE_DEATHS) {
         return ak_pool_device_start(pool, d, err);
     }
     ak_pool_worker_stop(&d->worker);
@@ -134,24 +127,6 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
 }
 
 /* ---- the turn ------------------------------------------------------------------------------ */
-
-/* Reads what a worker has sent. Sets *over if the worker has closed its end of the pipe or cannot
-   be read. */
-static ak_status collect(bool *over, ak_pool_worker *w, ak_error *err)
-{
-    char chunk[65536];
-    for (;;) {
-        ssize_t got = read(w->proc.from, chunk, sizeof chunk);
-        if (got > 0) {
-            AK_DO(ak_line_reader_feed(&w->reader, chunk, (size_t)got, err));
-        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-            *over = true;
-            return AK_OK;
-        } else if (errno == EAGAIN) {
-            return AK_OK;
-        }
-    }
-}
 
 /* Describes how a worker that closed its pipe ended; waits up to a second for its end. */
 static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
@@ -286,7 +261,7 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
     heed_next next = HEED_NEXT;
     ak_pool_worker *w = worker_at(pool, at);
     ak_error why = AK_ERROR_INIT;
-    ak_status status = collect(&over, w, &why);
+    ak_status status = ak_pool_worker_read(&over, w, &why);
     while (status == AK_OK && next == HEED_NEXT) {
         json_t *message = NULL;
         status = ak_line_reader_next(&message, &w->reader, &why);
@@ -359,10 +334,10 @@ bool ak_pool_cancelled(const ak_pool *pool)
 static ak_status turn_with_results(ak_pool *pool, int64_t wait_ns, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
-    ak_status status = AK_OK;
-    AK_TRY(ak_pool_turn(pool, wait_ns, true, &why));
-    return AK_OK;
-out:
+    const ak_status status = ak_pool_turn(pool, wait_ns, true, &why);
+    if (status == AK_OK) {
+        return AK_OK;
+    }
     if (pool->result_first < pool->result_count) {
         ak_pool_fault(pool, &why);
         return AK_OK;

@@ -1,9 +1,11 @@
 /* pool_worker.c: starts workers and compiles units; see pool_state.h. */
 #include "worker/pool_state.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -46,6 +48,22 @@ static ak_status worker_start(ak_pool_worker *w, const ak_pool *pool, const char
     const char *const argv[] = {pool->program, "worker", role, what, NULL};
     const ak_proc_spec spec = {.argv = argv, .any_thread = true};
     return ak_pool_worker_start(w, &spec, err);
+}
+
+ak_status ak_pool_worker_read(bool *over, ak_pool_worker *w, ak_error *err)
+{
+    char chunk[65536];
+    for (;;) {
+        ssize_t got = read(w->proc.from, chunk, sizeof chunk);
+        if (got > 0) {
+            AK_DO(ak_line_reader_feed(&w->reader, chunk, (size_t)got, err));
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            *over = true;
+            return AK_OK;
+        } else if (errno == EAGAIN) {
+            return AK_OK;
+        }
+    }
 }
 
 ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, json_t *request,

@@ -48,6 +48,12 @@ void ak_relay_say_json(ak_relay_end *end, json_t *object)
     json_decref(object);
 }
 
+void ak_relay_say_ended(ak_relay_end *end, const char *why, bool lost, bool final)
+{
+    ak_relay_say_json(
+        end, json_pack("{s:s, s:b, s:b}", "ended", why, "lost", (int)lost, "final", (int) final));
+}
+
 bool ak_relay_begins(const ak_buf *line, const char *text)
 {
     size_t length = strlen(text);

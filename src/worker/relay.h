@@ -77,6 +77,8 @@ void ak_relay_close(ak_relay_end *end);
 void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
 /* Appends an object as a line, unless that would be too long, and frees the object. */
 void ak_relay_say_json(ak_relay_end *end, json_t *object);
+/* Appends the last line before an end: {"ended": why, "lost": lost, "final": final}. */
+void ak_relay_say_ended(ak_relay_end *end, const char *why, bool lost, bool final);
 /* Returns whether a line begins with this text. */
 bool ak_relay_begins(const ak_buf *line, const char *text);
 /* Returns how many bytes wait to be written to this side. */

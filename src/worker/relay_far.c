@@ -101,14 +101,19 @@ static bool child_is_gone(char *how, size_t bytes, bool *lost, child *c)
     return *lost;
 }
 
+static void device_died(far *f, const char *how, bool lost)
+{
+    ak_relay_say_json(&f->near, json_pack("{s:s, s:I, s:b}", "died", how, "begun",
+                                          (json_int_t)f->begun, "lost", (int)lost));
+}
+
 static void device_start(far *f)
 {
     ak_error err = AK_ERROR_INIT;
     child_stop(&f->device);
     f->begun++;
     if (child_start(&f->device, f, f->role, f->what, &err) != AK_OK) {
-        ak_relay_say_json(&f->near, json_pack("{s:s, s:I, s:b}", "died", err.text, "begun",
-                                              (json_int_t)f->begun, "lost", true));
+        device_died(f, err.text, true);
     }
 }
 
@@ -179,7 +184,7 @@ static void hear(far *f)
         char *rest = NULL;
         if (line.length == 0) {
             ak_relay_say(&f->near, "", 0);
-        } else if (ak_travel_is(&line)) {
+        } else if (ak_relay_begins(&line, "{\"file\":")) {
             (void)ak_travel_take(&line, f->folder, &err);
         } else if (ak_relay_begins(&line, AK_RELAY_CORE)) {
             int64_t number = strtoll(line.data + sizeof AK_RELAY_CORE - 1, &rest, 10);
@@ -195,8 +200,7 @@ static void hear(far *f)
     }
     ak_buf_free(&line);
     if (err.status != AK_OK) {
-        ak_relay_say_json(&f->near, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true,
-                                              "final", false));
+        ak_relay_say_ended(&f->near, err.text, true, false);
         f->over = true;
     }
 }
@@ -256,8 +260,7 @@ static void speak(far *f)
     }
     if (f->device.runs && child_is_gone(how, sizeof how, &lost, &f->device)) {
         child_stop(&f->device);
-        ak_relay_say_json(&f->near, json_pack("{s:s, s:I, s:b}", "died", how, "begun",
-                                              (json_int_t)f->begun, "lost", lost));
+        device_died(f, how, lost);
     }
     for (int64_t i = 0; i < AK_CORES_MAX; i++) {
         child *c = &f->cores[i];
@@ -352,8 +355,7 @@ int ak_relay_far(int argc, char **argv)
         guard_begin(&f, AK_RELAY_MISSED * ms);
         serve(&f, ms * AK_MS_NS);
     } else {
-        ak_relay_say_json(
-            &f.near, json_pack("{s:s, s:b, s:b}", "ended", err.text, "lost", true, "final", false));
+        ak_relay_say_ended(&f.near, err.text, true, false);
     }
     const bool alone = good && !f.over && !f.bye;
     end(&f);

@@ -277,8 +277,7 @@ int ak_relay_near(int argc, char **argv)
         }
     }
     if (n.why[0] != 0) {
-        ak_relay_say_json(&n.tuner, json_pack("{s:s, s:b, s:b}", "ended", n.why, "lost", n.lost,
-                                              "final", n.final));
+        ak_relay_say_ended(&n.tuner, n.why, n.lost, n.final);
     }
     ak_relay_flush(&n.tuner, AK_SECOND_NS);
     end_launcher(&n);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/fs.h"
+#include "base/pack.h"
 #include "worker/wire.h"
 
 #define WHERE "wire protocol"
@@ -42,29 +43,6 @@ ak_status ak_travel_send(int fd, const char *name, const void *bytes, size_t len
         at += AK_TRAVEL_PIECE_MAX;
     } while (status == AK_OK && at < length);
     return status;
-}
-
-bool ak_travel_is(const ak_buf *line)
-{
-    static const char begin[] = "{\"file\":";
-    return line->length >= sizeof begin - 1 && memcmp(line->data, begin, sizeof begin - 1) == 0;
-}
-
-/* Returns whether a relative name stays inside the folder. */
-static bool is_inside(const char *name)
-{
-    size_t length = strlen(name);
-    if (length == 0 || length > AK_TRAVEL_NAME_MAX || name[0] == '/') {
-        return false;
-    }
-    for (const char *at = name; *at != 0;) {
-        size_t part = strcspn(at, "/");
-        if (part == 0 || strncmp(at, ".", part) == 0 || (part == 2 && strncmp(at, "..", 2) == 0)) {
-            return false;
-        }
-        at += part + (at[part] == '/' ? 1 : 0);
-    }
-    return name[length - 1] != '/';
 }
 
 static ak_status write_piece(const char *path, const ak_buf *bytes, int64_t at, ak_error *err)
@@ -105,7 +83,7 @@ ak_status ak_travel_take_object(const json_t *piece, const char *folder, ak_erro
     char path[AK_PATH_MAX];
     const char *name;
     AK_DO(ak_json_string(&name, piece, "file", WHERE, err));
-    AK_FAIL_IF(!is_inside(name), err, AK_INVALID,
+    AK_FAIL_IF(!ak_pack_is_name(name, AK_TRAVEL_NAME_MAX), err, AK_INVALID,
                WHERE ": \"%.80s\" is not the name of a file here", name);
     AK_DO(ak_fs_join(path, folder, name, err));
     if (json_object_get(piece, "data") != NULL) {
@@ -138,7 +116,8 @@ void ak_travel_open(ak_travel_file *file, const char *folder, const char *name)
     ak_travel_close(file);
     *file = (ak_travel_file){.open = true, .fd = -1};
     (void)snprintf(file->name, sizeof file->name, "%.200s", name);
-    if (!is_inside(name) || ak_fs_join(path, folder, name, NULL) != AK_OK) {
+    if (!ak_pack_is_name(name, AK_TRAVEL_NAME_MAX) ||
+        ak_fs_join(path, folder, name, NULL) != AK_OK) {
         (void)snprintf(file->why, sizeof file->why, "there is no such file");
         return;
     }

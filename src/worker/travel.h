@@ -29,8 +29,6 @@ json_t *ak_travel_removal(const char *name);
 /* Writes all lines of a file to a descriptor. Fails as ak_wire_send does. */
 ak_status ak_travel_send(int fd, const char *name, const void *bytes, size_t length, ak_error *err);
 
-/* Returns whether a line begins with {"file":. */
-bool ak_travel_is(const ak_buf *line);
 /* Writes the piece, or removes the file, that a line names, below `folder`. */
 ak_status ak_travel_take(const ak_buf *line, const char *folder, ak_error *err);
 /* Does the same with a line that is parsed already. */

@@ -221,11 +221,6 @@ static ak_status read_candidate(ak_judge_candidate *out, worker *w, const json_t
                            err);
 }
 
-static ak_status need_task(const worker *w, ak_error *err)
-{
-    return w->evaluator == NULL ? ak_fail(err, AK_INVALID, WHERE ": no task is open") : AK_OK;
-}
-
 static bool is_lost(const worker *w)
 {
     return w->evaluator != NULL && ak_evaluator_lost(w->evaluator);
@@ -239,7 +234,6 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     ak_conditions conditions = {0};
     ak_error why = AK_ERROR_INIT;
     ak_stage_times took;
-    AK_DO(need_task(w, err));
     AK_DO(read_candidate(&candidate, w, request, err));
     AK_DO(ak_message_to_plan(&plan, request, err));
     (void)ak_evaluator_preparation(&took, w->evaluator);
@@ -281,7 +275,6 @@ static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_e
     ak_comparison_course course = {0};
     const char *protocol = NULL;
     ak_status status = AK_OK;
-    AK_TRY(need_task(w, err));
     AK_TRY(ak_json_array_or_null(&array, request, "candidates", WHERE, err));
     AK_TRY(ak_json_real_or(&plan.seconds, request, "seconds", 1.0, WHERE, err));
     AK_TRY(ak_json_real_or(&plan.extra, request, "extra", 0.0, WHERE, err));
@@ -313,7 +306,6 @@ static ak_status ceilings(json_t **out, worker *w, const json_t *request, ak_err
 {
     ak_ceilings found;
     (void)request;
-    AK_DO(need_task(w, err));
     AK_DO(ak_evaluate_ceilings(&found, w->evaluator, err));
     *out = ak_message_from_ceilings(&found);
     return ak_made(*out, err);
@@ -324,7 +316,6 @@ static ak_status baselines(json_t **out, worker *w, const json_t *request, ak_er
     ak_baseline_info *infos = NULL;
     size_t count = 0;
     (void)request;
-    AK_DO(need_task(w, err));
     AK_DO(ak_evaluate_baselines(&infos, &count, w->evaluator, err));
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
@@ -365,18 +356,19 @@ static ak_status who(json_t **out, worker *w, const json_t *request, ak_error *e
 typedef struct operation {
     const char *op;
     handler handle;
+    bool needs_task; /* a task must be open */
 } operation;
-static const operation compile_ops[] = {{"start", start}, {"compile", compile}, {NULL, NULL}},
-                       device_ops[] = {{"ping", ping},
-                                       {"who", who},
-                                       {"probe", probe},
-                                       {"open", open_task},
-                                       {"trial", trial},
-                                       {"check", check},
-                                       {"comparison", comparison},
-                                       {"ceilings", ceilings},
-                                       {"baselines", baselines},
-                                       {NULL, NULL}};
+static const operation compile_ops[] = {{"start", start, false}, {"compile", compile, false}, {0}},
+                       device_ops[] = {{"ping", ping, false},
+                                       {"who", who, false},
+                                       {"probe", probe, false},
+                                       {"open", open_task, false},
+                                       {"trial", trial, true},
+                                       {"check", check, true},
+                                       {"comparison", comparison, true},
+                                       {"ceilings", ceilings, true},
+                                       {"baselines", baselines, true},
+                                       {0}};
 
 /* Answers one request. Returns false if the other side has ended. */
 static bool answer(worker *w, const operation *operations, const json_t *request)
@@ -393,6 +385,8 @@ static bool answer(worker *w, const operation *operations, const json_t *request
         }
         status = operations->op == NULL
                      ? ak_fail(&err, AK_INVALID, WHERE ": unknown operation \"%.40s\"", op)
+                 : operations->needs_task && w->evaluator == NULL
+                     ? ak_fail(&err, AK_INVALID, WHERE ": no task is open")
                      : operations->handle(&reply, w, request, &err);
     }
     if (status == AK_OK) {
