@@ -2143,55 +2143,48 @@ static akr_status load_module(const akr_bundle *b, variant *v, const entry *code
     return AKR_OK;
 }
 
-/* Loads the code into the context that is current, or else into the device's primary context. */
-static akr_status load_modules(akr_bundle *b, files *f, akr_error *err)
+static akr_status load_variant(const akr_bundle *b, variant *v, const files *f, akr_error *err)
+{
+    const entry *code = known_file(f, v->file);
+    if (code == NULL) {
+        return fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it", v->file);
+    }
+    if (b->gpu != NULL) {
+        return load_module(b, v, code, err);
+    }
+    (void)dlerror();
+    errno = 0;
+    if (!load_sealed(v, code) && !load_file(v, code)) {
+        const char *why = dlerror();
+        return fail(err, AKR_DEVICE, "%.60s: cannot be loaded: %.150s", v->file,
+                    why != NULL  ? why
+                    : errno != 0 ? strerror(errno)
+                                 : "it has no entry of the name in the bundle");
+    }
+    return AKR_OK;
+}
+
+/* Loads the code, on a GPU into the context that is current, or else into the device's primary
+   context. */
+static akr_status load_variants(akr_bundle *b, const files *f, akr_error *err)
 {
     int i, entered = 0, code = 0;
     gpu *g = b->gpu;
     akr_status status = AKR_OK;
-    if (g->context == NULL) {
+    if (g != NULL && g->context == NULL) {
         code = g->context_retain(&g->context, g->device);
         g->retained = code == 0;
     }
-    code = code != 0 ? code : enter_gpu(g, &entered);
+    code = code != 0 || g == NULL ? code : enter_gpu(g, &entered);
     if (code != 0) {
         return fail(err, AKR_DEVICE, "the driver gives no context: %s", code_text(g, code));
     }
     for (i = 0; i < b->info.variant_count && status == AKR_OK; i++) {
-        const entry *file = known_file(f, b->variants[i].file);
-        status = file == NULL ? fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it",
-                                     b->variants[i].file)
-                              : load_module(b, &b->variants[i], file, err);
+        status = load_variant(b, &b->variants[i], f, err);
     }
     leave_gpu(g, entered);
     b->loaded = status == AKR_OK;
     return status;
-}
-
-static akr_status load_variants(akr_bundle *b, files *f, akr_error *err)
-{
-    int i;
-    if (b->gpu != NULL) {
-        return load_modules(b, f, err);
-    }
-    for (i = 0; i < b->info.variant_count; i++) {
-        variant *v = &b->variants[i];
-        const entry *code = known_file(f, v->file);
-        if (code == NULL) {
-            return fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it", v->file);
-        }
-        (void)dlerror();
-        errno = 0;
-        if (!load_sealed(v, code) && !load_file(v, code)) {
-            const char *why = dlerror();
-            return fail(err, AKR_DEVICE, "%.60s: cannot be loaded: %.150s", v->file,
-                        why != NULL  ? why
-                        : errno != 0 ? strerror(errno)
-                                     : "it has no entry of the name in the bundle");
-        }
-    }
-    b->loaded = 1;
-    return AKR_OK;
 }
 
 /* Opens the bundle that consists of these files, and takes ownership of them. `path` is for

@@ -55,20 +55,19 @@ static akr_status one_mine(one_thread **out, akr_error *err)
 /* Makes the plan of the thread, unless it is for these sizes already. */
 static akr_status one_plan(one_thread *t, const int64_t *size, akr_error *err)
 {
-    akr_status status = AKR_OK;
     if (!t->planned ||
         memcmp(t->plan.size, size, (size_t)one_open->info.size_count * sizeof *size) != 0) {
-        status = akr_query(&t->plan, one_open, size, err);
-        t->planned = status == AKR_OK;
-        t->inferred = 0;
+        t->planned = t->inferred = 0;
+        DO(akr_query(&t->plan, one_open, size, err));
+        t->planned = 1;
     }
-    return status;
+    return AKR_OK;
 }
 
 static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err)
 {
-    akr_status status = one_mine(out, err);
-    return status == AKR_OK ? one_plan(*out, size, err) : status;
+    DO(one_mine(out, err));
+    return one_plan(*out, size, err);
 }
 
 /* Runs the plan of the thread. Opens its pool first if there is none, if it is too small, or if it
@@ -76,7 +75,6 @@ static akr_status one_find(one_thread **out, const int64_t *size, akr_error *err
 static akr_status one_run(one_thread *t, void *const *arg, void *workspace, size_t workspace_bytes,
                           void *stream, akr_error *err)
 {
-    akr_status status = AKR_OK;
     if (t->plan.kernels > 0) {
         return akr_run_stream(one_open, &t->plan, arg, workspace, workspace_bytes, stream, err);
     }
@@ -84,10 +82,8 @@ static akr_status one_run(one_thread *t, void *const *arg, void *workspace, size
         akr_pool_close(t->pool);
         t->pool = NULL;
         t->threads = 0;
-        status = akr_pool_open(&t->pool, t->plan.threads, err);
-        t->threads = status == AKR_OK ? t->plan.threads : 0;
+        DO(akr_pool_open(&t->pool, t->plan.threads, err));
+        t->threads = t->plan.threads;
     }
-    return status == AKR_OK
-               ? akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, err)
-               : status;
+    return akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, err);
 }

@@ -207,11 +207,8 @@ static akr_status one_read(one_call *call, one_thread **thread, const one_any *a
                            akr_error *err)
 {
     const akr_info *info;
-    akr_status status = one_mine(thread, err);
     int i, sizes = 0, tensors;
-    if (status != AKR_OK) {
-        return status;
-    }
+    DO(one_mine(thread, err));
     info = &one_open->info;
     while (sizes < count && sizes < info->size_count && args[sizes].type == ONE_INT) {
         call->size[sizes] = args[sizes].as.integer;
@@ -227,28 +224,32 @@ static akr_status one_read(one_call *call, one_thread **thread, const one_any *a
             info->name, info->argument_count, info->size_count);
     }
     for (i = 0; i < info->argument_count; i++) {
-        status = one_take(call, i, &args[sizes + i], err);
-        if (status != AKR_OK) {
-            return status;
-        }
+        DO(one_take(call, i, &args[sizes + i], err));
     }
-    status = tensors > info->argument_count
-                 ? one_take_workspace(call, &args[sizes + info->argument_count], err)
-                 : AKR_OK;
-    if (status == AKR_OK && sizes == 0) {
+    DO(tensors > info->argument_count
+           ? one_take_workspace(call, &args[sizes + info->argument_count], err)
+           : AKR_OK);
+    if (sizes == 0) {
         if (one_fits(call, *thread)) {
             return AKR_OK;
         }
-        status = infer_sizes(call->size, one_open, call->tensor, err);
+        DO(infer_sizes(call->size, one_open, call->tensor, err));
     }
-    if (status == AKR_OK) {
-        status = one_plan(*thread, call->size, err);
-        (*thread)->inferred |= status == AKR_OK && sizes == 0;
+    DO(one_plan(*thread, call->size, err));
+    (*thread)->inferred |= sizes == 0;
+    for (i = 0; i < info->argument_count; i++) {
+        DO(check_tensor(&(*thread)->plan, one_open, i, &call->tensor[i], err));
     }
-    for (i = 0; status == AKR_OK && i < info->argument_count; i++) {
-        status = check_tensor(&(*thread)->plan, one_open, i, &call->tensor[i], err);
-    }
-    return status;
+    return AKR_OK;
+}
+
+/* Gives the result of a call; `type` is ONE_NONE or ONE_INT. */
+static int one_give(one_any *result, int32_t type, int64_t integer)
+{
+    result->type = type;
+    result->padding = 0;
+    result->as.integer = integer;
+    return 0;
 }
 
 static int one_tvm_run(const one_any *args, int32_t count, one_any *result)
@@ -271,10 +272,7 @@ static int one_tvm_run(const one_any *args, int32_t count, one_any *result)
     if (status != AKR_OK) {
         return one_refuse(status, &err);
     }
-    result->type = ONE_NONE;
-    result->padding = 0;
-    result->as.integer = 0;
-    return 0;
+    return one_give(result, ONE_NONE, 0);
 }
 
 /* Returns the bytes of the workspace for the same arguments, or for the sizes alone. */
@@ -301,8 +299,5 @@ static int one_tvm_workspace(const one_any *args, int32_t count, one_any *result
     if (status != AKR_OK) {
         return one_refuse(status, &err);
     }
-    result->type = ONE_INT;
-    result->padding = 0;
-    result->as.integer = (int64_t)thread->plan.workspace_bytes;
-    return 0;
+    return one_give(result, ONE_INT, (int64_t)thread->plan.workspace_bytes);
 }
