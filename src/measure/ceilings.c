@@ -5,8 +5,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 
-#define FILE_NAME      "ceilings.json"
-#define FILE_BYTES_MAX (1u << 20)
+#define FILE_NAME "ceilings.json"
 
 bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more)
 {
@@ -52,11 +51,8 @@ json_t *ak_ceilings_json(const ak_ceilings *c)
    or NULL if there is no memory. */
 static json_t *read_file(const char *path)
 {
-    AK_FREED char *text = NULL;
-    size_t length = 0;
     json_t *object = NULL;
-    if (ak_fs_read(&text, &length, path, FILE_BYTES_MAX, NULL) == AK_OK &&
-        ak_json_parse(&object, text, length, path, NULL) == AK_OK && !json_is_object(object)) {
+    if (ak_json_read(&object, path, NULL) == AK_OK && !json_is_object(object)) {
         json_decref(object);
         object = NULL;
     }

@@ -24,12 +24,13 @@ typedef struct chooser {
     bool found;
 } chooser;
 
-/* Returns the least time of any configuration at size `s`; 0 if none can be used there. */
-static double fastest(const double *ms, size_t configs, size_t sizes, size_t s)
+/* Returns the least time of `count` configurations, those in `chosen` or, if that is NULL, the
+   first, at size `s`; 0 if none can be used there. */
+static double fastest(const double *ms, const size_t *chosen, size_t count, size_t sizes, size_t s)
 {
     double best = 0;
-    for (size_t c = 0; c < configs; c++) {
-        double t = ms[c * sizes + s];
+    for (size_t i = 0; i < count; i++) {
+        double t = ms[(chosen == NULL ? i : chosen[i]) * sizes + s];
         best = t > 0 && (best <= 0 || t < best) ? t : best;
     }
     return best;
@@ -131,12 +132,6 @@ static size_t most_helpful(const chooser *x, const double *low, double *scratch)
 static void greedy(chooser *x)
 {
     double *low = x->low, *scratch = x->low + x->sizes;
-    for (size_t i = 0; i < x->k; i++) { /* placeholders: no configuration is picked yet */
-        x->picked[i] = 0;
-    }
-    for (size_t s = 0; s < x->sizes; s++) {
-        low[s] = INFINITY;
-    }
     for (size_t i = 0; i < x->k; i++) {
         x->picked[i] = most_helpful(x, low, scratch);
         add(low, x, low, x->picked[i]);
@@ -221,7 +216,7 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
     AK_DO(AK_NEW(p.chosen, x.k, err));
     AK_DO(AK_NEW(p.serves, sizes, err));
     for (size_t s = 0; s < sizes; s++) {
-        double best = fastest(ms, configs, sizes, s);
+        double best = fastest(ms, NULL, configs, sizes, s);
         for (size_t c = 0; c < configs; c++) {
             double t = ms[c * sizes + s];
             x.loss[c * sizes + s] = t > 0 ? log(t / best) : INFINITY;
@@ -256,11 +251,8 @@ void ak_cover_loss(ak_loss *out, const double *ms, size_t configs, size_t sizes,
     size_t served = 0;
     *out = (ak_loss){0};
     for (size_t s = 0; s < sizes; s++) {
-        double best = fastest(ms, configs, sizes, s), mine = 0;
-        for (size_t i = 0; i < count; i++) {
-            double t = ms[chosen[i] * sizes + s];
-            mine = t > 0 && (mine <= 0 || t < mine) ? t : mine;
-        }
+        double best = fastest(ms, NULL, configs, sizes, s);
+        double mine = fastest(ms, chosen, count, sizes, s);
         if (mine <= 0) {
             out->unserved++;
             continue;
