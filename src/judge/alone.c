@@ -80,10 +80,7 @@
 static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
                           ak_error *err)
 {
-    AK_DO(ak_loaded_batch(r, stage, 1, err));
-    if (r->outcome.status != AK_TRIAL_OK) {
-        return AK_OK;
-    }
+    AK_LOADED_DO(r, ak_loaded_batch(r, stage, 1, err));
     ak_alone_add(c, &r->outcome);
     return judged ? ak_loaded_judge(r, stage, true, err)
                   : ak_stage_check_zones(&r->outcome, stage, err);
@@ -92,10 +89,8 @@ static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool
 /* Makes and judges one call on contents that this process has never seen. */
 static ak_status unseen_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, ak_error *err)
 {
-    AK_DO(ak_unseen_call(r, stage, err));
-    if (r->outcome.status == AK_TRIAL_OK) {
-        ak_alone_add(c, &r->outcome);
-    }
+    AK_LOADED_DO(r, ak_unseen_call(r, stage, err));
+    ak_alone_add(c, &r->outcome);
     return AK_OK;
 }
 
@@ -114,41 +109,22 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
     *fresh = *again = (ak_alone_calls){0};
     for (size_t i = 0; i < AK_ALONE_CALLS; i++) {
         bool more_fresh = fresh->count < e->fresh_count;
-        ak_status status = AK_OK;
         if (more_fresh) {
             ak_stage *stage = &e->fresh[fresh->count];
-            uint64_t stream = e->secret + AK_STAGE_SETS + fresh->count;
-            status = ak_unseen_prepare(e, stage, stream, err);
-            status = status == AK_OK ? unseen_call(fresh, r, stage, err) : status;
+            AK_DO(ak_unseen_prepare(e, stage, e->secret + AK_STAGE_SETS + fresh->count, err));
+            AK_LOADED_DO(r, unseen_call(fresh, r, stage, err));
         }
-        bool done =
-            fresh->count > 0 && fresh->count == e->fresh_count && fresh->least <= limits->full_ns;
-        if (status != AK_OK || r->outcome.status != AK_TRIAL_OK || done) {
-            return status;
+        if (fresh->count > 0 && fresh->count == e->fresh_count && fresh->least <= limits->full_ns) {
+            return AK_OK;
         }
-        status = ak_loaded_change(r, i == 0, err);
-        if (status == AK_OK && r->outcome.status == AK_TRIAL_OK && (more_fresh || i == 0)) {
-            status = ak_loaded_watched(r, seen, 1, err);
-        }
-        if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
-            status = one_call(again, r, seen, i == 0, err);
-        }
-        bool enough = again->count >= least && again->least <= limits->call_ns && !more_fresh;
-        if (status != AK_OK || r->outcome.status != AK_TRIAL_OK || enough) {
-            return status;
+        AK_LOADED_DO(r, ak_loaded_change(r, i == 0, err));
+        AK_LOADED_DO(r, more_fresh || i == 0 ? ak_loaded_watched(r, seen, 1, err) : AK_OK);
+        AK_LOADED_DO(r, one_call(again, r, seen, i == 0, err));
+        if (again->count >= least && again->least <= limits->call_ns && !more_fresh) {
+            return AK_OK;
         }
     }
     return AK_OK;
-}
-
-/* Returns the bytes of all arguments, without the zones around them. */
-static double bytes_of(const ak_stage *stage)
-{
-    double bytes = 0;
-    for (size_t i = 0; i < stage->arrays.count; i++) {
-        bytes += (double)stage->arrays.bytes[i];
-    }
-    return bytes;
 }
 
 /* Gives the time of a call in a batch on the set `seen`, which exceeds `least_ns`, the least on any
@@ -249,12 +225,10 @@ static ak_status read_unseen(ak_alone_calls *reads, ak_cold *c, ak_stage *seen, 
     if (c->reader == NULL) {
         return AK_OK;
     }
-    AK_DO(begin_unseen(&stage, c->r, seen, reads->count, err));
-    if (c->r->outcome.status == AK_TRIAL_OK) {
-        AK_DO(ak_cold_call(&outcome, c, stage, err));
-        if (c->reader != NULL) {
-            ak_alone_add(reads, &outcome);
-        }
+    AK_LOADED_DO(c->r, begin_unseen(&stage, c->r, seen, reads->count, err));
+    AK_DO(ak_cold_call(&outcome, c, stage, err));
+    if (c->reader != NULL) {
+        ak_alone_add(reads, &outcome);
     }
     return AK_OK;
 }
@@ -283,18 +257,12 @@ static ak_status judge_unseen(ak_alone_finding *finding, ak_loaded *r, ak_cold *
     while (calls.count < AK_ALONE_LEAST ||
            (calls.count < UNSEEN_MOST && ak_clock_ns() - begin < UNSEEN_NS)) {
         ak_stage *stage;
-        AK_DO(begin_unseen(&stage, r, seen, calls.count, err));
-        AK_DO(r->outcome.status == AK_TRIAL_OK ? unseen_call(&calls, r, stage, err) : AK_OK);
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+        AK_LOADED_DO(r, begin_unseen(&stage, r, seen, calls.count, err));
+        AK_LOADED_DO(r, unseen_call(&calls, r, stage, err));
         if (calls.least <= limits->full_ns) {
             break;
         }
-        AK_DO(read_unseen(&reads, cold, seen, err));
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+        AK_LOADED_DO(r, read_unseen(&reads, cold, seen, err));
     }
     allow_for_memory(&raised, &reads, cold);
     *finding = ak_alone_decide_unseen(&calls, &raised);
@@ -323,10 +291,7 @@ static ak_status look_closer(ak_alone_finding *finding, ak_loaded *r, turns *t, 
     if (*finding == AK_ALONE_REUSES) {
         ak_alone_limits raised = t->limits;
         ak_alone_calls reads = {0};
-        AK_DO(read_least(&reads, cold, t->seen, err));
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+        AK_LOADED_DO(r, read_least(&reads, cold, t->seen, err));
         allow_for_memory(&raised, &reads, cold);
         *finding = ak_alone_decide(&t->found, &t->fresh, &t->again, &raised);
         if (*finding == AK_ALONE_REUSES && t->renewed) {
@@ -345,14 +310,11 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
     const double touched = t->seen->shape.traffic;
     AK_AT_END(ak_cold_close) ak_cold cold = {0};
     ak_alone_calls reads = {0};
-    if (r->e->fresh_count == 0 || !ak_alone_touches_little(touched, bytes_of(t->seen))) {
+    if (r->e->fresh_count == 0 || !ak_alone_touches_little(touched, ak_stage_bytes(t->seen))) {
         return AK_OK;
     }
     AK_DO(ak_cold_open(&cold, r, t->seen, t->iterations, (size_t)touched, err));
-    AK_DO(read_least(&reads, &cold, t->seen, err));
-    if (r->outcome.status != AK_TRIAL_OK) {
-        return AK_OK;
-    }
+    AK_LOADED_DO(r, read_least(&reads, &cold, t->seen, err));
     *finding =
         ak_alone_decide_little(&t->found, &reads, cold.batch_ns + ak_alone_slack(r), &t->limits);
     ak_cold_close(&cold);
@@ -366,7 +328,7 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
 static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns *t, double each_ns,
                                  ak_error *err)
 {
-    const double moved = r->threads > 1 ? bytes_of(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
+    const double moved = r->threads > 1 ? ak_stage_bytes(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
     const ak_alone_limits limits = {.call_ns = RESULTS_TIMES * each_ns + ak_alone_slack(r) + moved,
                                     .batches = true};
     ak_alone_calls calls = {0}, none = {0};
@@ -420,10 +382,7 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     const double slack = ak_alone_slack(r);
     double each_ns = 0;
     turns t = {.seen = ak_evaluator_draw(r->e), .iterations = iterations, .renewed = renewed};
-    AK_DO(time_in_batch(&each_ns, r, t.seen, each_ms * 1e6, iterations, err));
-    if (r->outcome.status != AK_TRIAL_OK) {
-        return AK_OK;
-    }
+    AK_LOADED_DO(r, time_in_batch(&each_ns, r, t.seen, each_ms * 1e6, iterations, err));
     /* A call on unseen inputs must confirm the reported time, on whichever inputs that was
        measured. */
     t.limits =
@@ -435,13 +394,13 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
                           .batches = iterations > 1};
     ak_pressure_mark from, to;
     ak_pressure_take(&from);
-    AK_DO(call_in_turns(&t.fresh, &t.again, r, t.seen, &t.limits, err));
-    if (r->outcome.status != AK_TRIAL_OK || !timed) {
+    AK_LOADED_DO(r, call_in_turns(&t.fresh, &t.again, r, t.seen, &t.limits, err));
+    if (!timed) {
         return AK_OK;
     }
     ak_pressure_take(&to);
     if (ak_pressure_between(&from, &to) > BUSY) {
-        t.limits.call_ns += bytes_of(&r->e->own[0]) / COLD_BYTES_PER_NS;
+        t.limits.call_ns += ak_stage_bytes(&r->e->own[0]) / COLD_BYTES_PER_NS;
     }
     s->finding = ak_alone_decide(&t.found, &t.fresh, &t.again, &t.limits);
     if (s->finding == AK_ALONE_IDLES) {
@@ -455,40 +414,36 @@ static ak_status look(suspicion *s, ak_loaded *r, double each_ms, uint32_t itera
     return AK_OK;
 }
 
-ak_status ak_alone_begin_again(ak_loaded *r, uint32_t iterations, ak_error *err)
+ak_status ak_alone_again(ak_alone_looks *looks, ak_loaded *r, bool told, ak_error *err)
 {
+    const int64_t spent_ns = ak_clock_ns() - looks->begin_ns;
+    const int64_t pause_ns = ak_alone_pause(++looks->count, looks->many, spent_ns);
+    if (pause_ns == 0) {
+        r->e->unjudged = true;
+        r->unseen_count = 0;
+        r->outcome.status = AK_TRIAL_TIMED_OUT;
+        (void)snprintf(r->outcome.reason, sizeof r->outcome.reason,
+                       AK_NOT_JUDGED "the machine was too busy to tell calls alone from calls in a "
+                                     "batch; measure again when it is quieter");
+        return AK_OK;
+    }
+    if (!told) {
+        ak_clock_sleep_ns(pause_ns);
+    }
     AK_DO(ak_loaded_renew(r, err));
     for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
-        AK_DO(ak_loaded_watched(r, &r->e->own[i], iterations, err));
+        AK_DO(ak_loaded_watched(r, &r->e->own[i], looks->iterations, err));
     }
     return AK_OK;
 }
 
-void ak_alone_unjudged(ak_loaded *r)
-{
-    r->e->unjudged = true;
-    r->outcome.status = AK_TRIAL_TIMED_OUT;
-    (void)snprintf(r->outcome.reason, sizeof r->outcome.reason,
-                   AK_NOT_JUDGED "the machine was too busy to tell calls alone from calls in a "
-                                 "batch; measure again when it is quieter");
-}
-
-bool ak_alone_looks_again(int looks, bool many, int64_t begin_ns, bool told)
-{
-    const int64_t pause_ns = ak_alone_pause(looks, many, ak_clock_ns() - begin_ns);
-    if (pause_ns > 0 && !told) {
-        ak_clock_sleep_ns(pause_ns);
-    }
-    return pause_ns > 0;
-}
-
 static ak_status calls_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err)
 {
-    const int64_t begin = ak_clock_ns();
+    ak_alone_looks looks = {.begin_ns = ak_clock_ns(), .iterations = iterations};
     int suspicions = 0;
-    for (int looks = 1;; looks++) {
+    for (;;) {
         suspicion s = {.finding = AK_ALONE_FINE};
-        AK_DO(look(&s, r, each_ms, iterations, looks > 1, err));
+        AK_DO(look(&s, r, each_ms, iterations, looks.count > 0, err));
         if (r->outcome.status != AK_TRIAL_OK || s.finding == AK_ALONE_FINE) {
             r->unseen_count = 0;
             return AK_OK;
@@ -502,14 +457,7 @@ static ak_status calls_alone(ak_loaded *r, double each_ms, uint32_t iterations, 
             memcpy(r->outcome.reason, s.reason, sizeof s.reason);
             return AK_OK;
         }
-        if (!ak_alone_looks_again(looks, false, begin, s.finding != AK_ALONE_UNKNOWN)) {
-            ak_alone_unjudged(r);
-            return AK_OK;
-        }
-        AK_DO(ak_alone_begin_again(r, iterations, err));
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+        AK_LOADED_DO(r, ak_alone_again(&looks, r, s.finding != AK_ALONE_UNKNOWN, err));
     }
 }
 

@@ -153,14 +153,18 @@ void ak_cold_close(ak_cold *c);
    because it begins with its data in other caches and its time is measured less exactly. */
 #define AK_ALONE_TIMES 2.5
 double ak_alone_slack(const ak_loaded *r);
-/* Starts a new process, to which all inputs are new, and runs a batch on each set of inputs. In
-   these batches the candidate can again do what it is suspected of. */
-ak_status ak_alone_begin_again(ak_loaded *r, uint32_t iterations, ak_error *err);
-/* Returns whether calls are made again that have decided nothing in `looks` looks since begin_ns.
-   Waits before that unless the latest look `told` something, because other programs may end. */
-bool ak_alone_looks_again(int looks, bool many, int64_t begin_ns, bool told);
-/* Leaves a candidate unjudged: the machine was too busy. */
-void ak_alone_unjudged(ak_loaded *r);
+/* Looks at a candidate, which go on until one decides. */
+typedef struct ak_alone_looks {
+    int64_t begin_ns;
+    uint32_t iterations; /* of the candidate's batches */
+    bool many;           /* a look is one batch on many inputs */
+    int count;           /* of those that have decided nothing */
+} ak_alone_looks;
+/* Prepares the next look after one that has decided nothing. Waits before that unless that one
+   `told` something, because other programs may end. Starts a new process, to which all inputs are
+   new, and runs a batch on each set of inputs: there the candidate can again do what it is
+   suspected of. Leaves the candidate unjudged if no look follows (ak_alone_pause). */
+ak_status ak_alone_again(ak_alone_looks *looks, ak_loaded *r, bool told, ak_error *err);
 
 /* Tests whether a short kernel, about which a call alone tells little, does all of the calls of a
    batch; if not, r->unseen_ms has the times that count. The fastest of its usual batches, of

@@ -97,8 +97,8 @@ static ak_status delay_on_many(double *out, test *t, ak_loaded *r, ak_error *err
 static ak_status confirm(test *t, ak_loaded *r, ak_error *err)
 {
     const double limit = (double)t->calls * AK_ALONE_TIMES * t->each_ns + ak_alone_slack(r);
-    const int64_t begin = ak_clock_ns();
-    for (int looks = 1;; looks++) {
+    ak_alone_looks looks = {.begin_ns = ak_clock_ns(), .iterations = t->iterations, .many = true};
+    for (;;) {
         double delay = 0;
         AK_DO(batch_on_many(r, t->calls, err));
         const ak_outcome outcome = r->outcome;
@@ -117,15 +117,7 @@ static ak_status confirm(test *t, ak_loaded *r, ak_error *err)
         if (r->unseen_count == AK_ALONE_LEAST) {
             return AK_OK;
         }
-        if (!ak_alone_looks_again(looks, true, begin, certain)) {
-            r->unseen_count = 0;
-            ak_alone_unjudged(r);
-            return AK_OK;
-        }
-        AK_DO(ak_alone_begin_again(r, t->iterations, err));
-        if (r->outcome.status != AK_TRIAL_OK) {
-            return AK_OK;
-        }
+        AK_LOADED_DO(r, ak_alone_again(&looks, r, certain, err));
     }
 }
 

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
-
 #define DRAWS_MAX 8
 /* Keeps the random streams of this file's draws apart from those of all stages. */
 #define STREAMS (UINT64_C(1) << 41)
@@ -104,19 +102,11 @@ static bool is_open(size_t *argument, size_t *kind, const trying *t)
 static ak_status try_other(trying *t, uint64_t stream, ak_error *err)
 {
     ak_evaluator *e = t->e;
-    ak_stage *stage = ak_alloc(1, sizeof *stage);
-    ak_status status = AK_OK;
-    AK_TRY(ak_made(stage, err));
-    AK_TRY(ak_stage_plan(stage, &e->memory, e->task, e->task->shape.size, 0, 0, err));
-    stage->habit = ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
-    AK_TRY(ak_stage_prepare(stage, e->reference, e->secret ^ (STREAMS + stream), false, err));
-    AK_TRY(try_draw(t, stage, err));
-out:
-    if (stage != NULL) {
-        ak_stage_free(stage);
-    }
-    ak_free(stage);
-    return status;
+    AK_AT_END(ak_stage_free) ak_stage stage = {0};
+    AK_DO(ak_stage_plan(&stage, &e->memory, e->task, e->task->shape.size, 0, 0, err));
+    stage.habit = ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
+    AK_DO(ak_stage_prepare(&stage, e->reference, e->secret ^ (STREAMS + stream), false, err));
+    return try_draw(t, &stage, err);
 }
 
 static ak_status refuse(const trying *t, size_t argument, size_t kind, ak_error *err)

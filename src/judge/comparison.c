@@ -171,10 +171,7 @@ static ak_status counted_batch(comparison *d, size_t i, ak_stage *stage, ak_erro
     ak_loaded *r = &d->loaded[i];
     for (;;) {
         ak_conditions before = {0};
-        AK_DO(rest_and_warm_up(d, i, err));
-        if (!alive(d, i)) {
-            return AK_OK;
-        }
+        AK_LOADED_DO(r, rest_and_warm_up(d, i, err));
         ak_evaluator_conditions(&before, d->e); /* drops conditions from the warm-up */
         r->weigh = d->joules[i] != NULL;
         ak_status status = ak_loaded_watched(r, stage, d->iterations[i], err);

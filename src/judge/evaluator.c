@@ -104,19 +104,16 @@ static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
    fit, if the device is not a CPU, or if there are no fresh inputs. */
 static ak_status plan_many(size_t *end, ak_evaluator *e, ak_error *err)
 {
-    const ak_shape *shape = &e->task->shape;
-    size_t bytes = 1;
-    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
-        bytes += shape->bytes[i];
-    }
-    const size_t fit = MANY_BYTES / bytes, wanted = fit < AK_PLACES_MAX ? fit : AK_PLACES_MAX;
+    const double fit = (double)MANY_BYTES / (ak_stage_bytes(&e->own[0]) + 1);
+    const size_t wanted = fit < AK_PLACES_MAX ? (size_t)fit : AK_PLACES_MAX;
     if (!e->backend->is_cpu || e->fresh_count == 0 || wanted < AK_MANY_LEAST) {
         return AK_OK;
     }
     for (; e->many_count < wanted; e->many_count++) {
         ak_stage *stage = &e->many[e->many_count];
         const size_t base = next_place(*end);
-        AK_DO(ak_stage_plan(stage, &e->memory, e->task, shape->size, AK_STAGE_SETS, base, err));
+        AK_DO(ak_stage_plan(stage, &e->memory, e->task, e->task->shape.size, AK_STAGE_SETS, base,
+                            err));
         stage->other = &e->own[0];
         stage->habit = e->fresh[0].habit;
         *end = base + stage->arrays.total;
@@ -176,27 +173,6 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     return ak_made(e->memory.bytes, err);
 }
 
-static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
-{
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
-        if (e->task->problem->arguments[i].access != AK_ACCESS_IN &&
-            stage->shape.elements[i] < least) {
-            least = stage->shape.elements[i];
-        }
-    }
-    return least;
-}
-
-static bool is_large(const ak_evaluator *e, const ak_stage *stage)
-{
-    size_t elements = 0;
-    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
-        elements += stage->shape.elements[i];
-    }
-    return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
-}
-
 size_t ak_evaluator_largest_edge_case(const ak_evaluator *e)
 {
     size_t largest = e->edge_case_count;
@@ -206,8 +182,8 @@ size_t ak_evaluator_largest_edge_case(const ak_evaluator *e)
             trivial = trivial || e->edge_cases[i].shape.size[k] == 1;
         }
         if (!trivial &&
-            (largest == e->edge_case_count ||
-             outputs_of(e, &e->edge_cases[i]) > outputs_of(e, &e->edge_cases[largest]))) {
+            (largest == e->edge_case_count || ak_stage_least_output(&e->edge_cases[i]) >
+                                                  ak_stage_least_output(&e->edge_cases[largest]))) {
             largest = i;
         }
     }
@@ -223,14 +199,17 @@ static ak_status prepare_largest(ak_evaluator *e, ak_error *err)
     }
     ak_stage *stage = &e->edge_cases[largest];
     return ak_stage_prepare(stage, e->reference, largest + 1,
-                            outputs_of(e, stage) >= AK_SELFTEST_ELEMENTS, err);
+                            ak_stage_least_output(stage) >= AK_SELFTEST_ELEMENTS, err);
 }
 
 static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_UNAVAILABLE;
-    if (is_large(e, &e->own[0]) && e->backend->referee != NULL) {
+    const ak_stage *own = &e->own[0];
+    const bool large =
+        ak_stage_elements(own) >= REFEREE_ELEMENTS || own->shape.flops >= REFEREE_FLOPS;
+    if (large && e->backend->referee != NULL) {
         /* ak_split_find prepares this shape, too, and without a self-test. */
         AK_DO(selftest ? AK_OK : prepare_largest(e, err));
         AK_DO(ak_split_find(e, err));
@@ -264,7 +243,7 @@ static ak_status witness_all(ak_evaluator *e, ak_error *err)
    be tried of tiny outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
-    bool own = outputs_of(e, &e->own[0]) >= AK_SELFTEST_ELEMENTS;
+    bool own = ak_stage_least_output(&e->own[0]) >= AK_SELFTEST_ELEMENTS;
     AK_DO(prepare_own(e, own, err));
     for (size_t i = 1; i < e->sets; i++) {
         AK_DO(ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err));
@@ -275,10 +254,12 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     return e->own[0].referee != NULL ? witness_all(e, err) : AK_OK;
 }
 
+AK_END_AT(ak_evaluator_close, ak_evaluator)
+
 ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
                             const char *folder, ak_error *err)
 {
-    ak_evaluator *e;
+    AK_AT_END(ak_evaluator_close_at) ak_evaluator *e = NULL;
     AK_DO(AK_NEW(e, 1, err));
     e->backend = backend;
     e->task = task;
@@ -289,20 +270,16 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     ak_rng_seed(&e->rng, task->seed ^ drawn);
     e->secret = (ak_rng_next(&e->rng) >> 16) + SECRET_STREAMS;
     int64_t begin = ak_clock_ns();
-    ak_status status = AK_OK;
-    AK_TRY(backend->open(&e->device, task, err));
+    AK_DO(backend->open(&e->device, task, err));
     e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
-    AK_TRY(ak_objective_weighs(task->objective) ? ak_weigh_ready(e, err) : AK_OK);
-    AK_TRY(plan_stages(e, err));
-    AK_TRY(ak_reference_open(&e->reference, task, folder, err));
-    AK_TRY(prepare_stages(e, err));
-    *out = e;
+    AK_DO(ak_objective_weighs(task->objective) ? ak_weigh_ready(e, err) : AK_OK);
+    AK_DO(plan_stages(e, err));
+    AK_DO(ak_reference_open(&e->reference, task, folder, err));
+    AK_DO(prepare_stages(e, err));
+    AK_GIVE(out, e);
     return AK_OK;
-out:
-    ak_evaluator_close(e);
-    return status;
 }
 
 void ak_evaluator_each_stage(ak_evaluator *e, void (*visit)(ak_stage *stage))

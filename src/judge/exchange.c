@@ -52,28 +52,24 @@ static bool can_ask(const ak_task *task)
 
 /* Returns the number of elements in a shape's smallest output; 0 if the shape is not small
    enough. */
-static size_t outputs_of(const ak_stage *stage)
+static size_t outputs_if_small(const ak_stage *stage)
 {
-    size_t elements = 0, least = SIZE_MAX;
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        const size_t own = stage->shape.elements[i];
-        elements += own;
-        least = ak_stage_is_output(stage, i) && own < least ? own : least;
-    }
-    return stage->shape.flops > FLOPS_MAX || elements > ELEMENTS_MAX ? 0 : least;
+    return stage->shape.flops > FLOPS_MAX || ak_stage_elements(stage) > ELEMENTS_MAX
+               ? 0
+               : ak_stage_least_output(stage);
 }
 
 /* Returns the sizes at which inputs are exchanged; NULL: nowhere. */
 static const int64_t *choose(const ak_evaluator *e)
 {
-    size_t most = outputs_of(&e->own[0]);
+    size_t most = outputs_if_small(&e->own[0]);
     if (most >= AK_SELFTEST_ELEMENTS) {
         return e->own[0].shape.size;
     }
     const int64_t *size = NULL;
     most = AK_SELFTEST_ELEMENTS - 1;
     for (size_t i = 0; i < e->edge_case_count; i++) {
-        const size_t outputs = outputs_of(&e->edge_cases[i]);
+        const size_t outputs = outputs_if_small(&e->edge_cases[i]);
         if (outputs > most) {
             size = e->edge_cases[i].shape.size;
             most = outputs;
@@ -192,8 +188,9 @@ static ak_status try_input(exchange *x, size_t input, ak_error *err)
     return hidden ? refuse(x, input, err) : AK_OK;
 }
 
-static void drop(exchange *x)
+static void drop(exchange **at)
 {
+    exchange *x = *at;
     if (x == NULL) {
         return;
     }
@@ -207,19 +204,16 @@ static void drop(exchange *x)
 
 ak_status ak_exchange_inputs(ak_evaluator *e, ak_error *err)
 {
-    exchange *x = NULL;
+    AK_AT_END(drop) exchange *x = NULL;
     const int64_t *size = choose(e);
     if (size == NULL || !can_ask(e->task)) {
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(AK_NEW(x, 1, err));
+    AK_DO(AK_NEW(x, 1, err));
     x->e = e;
-    AK_TRY(prepare(x, size, err));
-    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(&x->stage); i++) {
-        status = try_input(x, i, err);
+    AK_DO(prepare(x, size, err));
+    for (size_t i = 0; i < ak_stage_arguments(&x->stage); i++) {
+        AK_DO(try_input(x, i, err));
     }
-out:
-    drop(x);
-    return status;
+    return AK_OK;
 }

@@ -58,7 +58,7 @@ static ak_status prepare(ak_stage *stage, ak_evaluator *e, ak_error *err)
 static ak_status judge(ak_loaded *r, ak_stage *stage, const ak_stage_rows *rows, ak_error *err)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+        if (ak_stage_is_output(stage, i)) {
             ak_stage_know(stage, i, ak_compare_rms(rows->arrays[i], rows->shape.elements[i]));
         }
     }

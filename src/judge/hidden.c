@@ -158,17 +158,13 @@ static bool is_usable(bool *suits, const listed *l, const int64_t *size, const a
 {
     ak_stage stage;
     ak_error why = AK_ERROR_INIT;
-    double bytes = 0;
     bool may = false;
     const ak_shape *shape = &stage.shape;
     if (ak_stage_plan(&stage, NULL, l->task, size, 0, 0, &why) != AK_OK ||
         shape->flops > HIDDEN_FLOPS || (wish->bytes > 0 && stage.arrays.total > wish->bytes)) {
         return false;
     }
-    for (size_t i = 0; i < l->task->problem->argument_count; i++) {
-        bytes += (double)shape->bytes[i];
-    }
-    if (bytes > AK_HIDDEN_BYTES ||
+    if (ak_stage_bytes(&stage) > AK_HIDDEN_BYTES ||
         ak_task_allows(suits, l->task, shape, wish->config, &why) != AK_OK) {
         return false;
     }

@@ -141,8 +141,7 @@ static ak_status remember(ak_evaluator *e, const char *base, const char *best, a
     AK_DO(AK_GROW(e->choices, &e->choice_capacity, e->choice_count + 1, err));
     ak_library_choice made = {.base = ak_strdup(base), .best = ak_strdup(best)};
     if (made.base == NULL || made.best == NULL) {
-        ak_free(made.base);
-        ak_free(made.best);
+        AK_FREE_ALL(made.base, made.best);
         return ak_fail_memory(err);
     }
     e->choices[e->choice_count++] = made;

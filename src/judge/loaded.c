@@ -226,8 +226,8 @@ static bool looks_at_inputs(const ak_evaluator *e)
     const ak_stage *own = &e->own[0];
     bool integers = false;
     for (size_t i = 0; i < ak_stage_arguments(own); i++) {
-        integers = integers || (ak_stage_access(own, i) == AK_ACCESS_IN &&
-                                !ak_dtype_is_float(ak_stage_dtype(own, i)));
+        integers =
+            integers || (!ak_stage_is_output(own, i) && !ak_dtype_is_float(ak_stage_dtype(own, i)));
     }
     return integers || own->arrays.total <= CHANGE_BYTES;
 }
@@ -424,26 +424,19 @@ bool ak_outcome_waited(const ak_outcome *outcome)
            (double)outcome->waited_ns > AK_VERDICT_DISTURBED * (double)outcome->ns;
 }
 
-/* If there are two sets of inputs, exchanges them, so that what a candidate remembers by address is
-   wrong from now on. Checks the red zones first. */
-static ak_status change_contents(ak_loaded *r, ak_error *err)
-{
-    ak_evaluator *e = r->e;
-    if (e->sets == AK_STAGE_SETS) {
-        AK_DO(ak_loaded_check_zones(r, err));
-        ak_stage_swap(&e->own[0], &e->own[1]);
-        /* Otherwise a candidate could copy the results of a set of inputs from the place where it
-           lay before. */
-        ak_stage_wipe(&e->own[0]);
-        ak_stage_wipe(&e->own[1]);
-    }
-    return AK_OK;
-}
-
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err)
 {
     ak_evaluator *e = r->e;
     bool cheap = e->own[0].arrays.total <= CHANGE_BYTES;
     bool now = certain || (cheap && ak_rng_below(&e->rng, CHANGE_EVERY) == 0);
-    return now ? change_contents(r, err) : AK_OK;
+    if (!now || e->sets < AK_STAGE_SETS) {
+        return AK_OK;
+    }
+    AK_DO(ak_loaded_check_zones(r, err));
+    ak_stage_swap(&e->own[0], &e->own[1]);
+    /* Otherwise a candidate could copy the results of a set of inputs from the place where it lay
+       before. */
+    ak_stage_wipe(&e->own[0]);
+    ak_stage_wipe(&e->own[1]);
+    return AK_OK;
 }

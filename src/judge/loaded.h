@@ -127,6 +127,15 @@ typedef struct ak_loaded {
     double unseen_times; /* median of unseen calls over that of batches; 0: batches count */
 } ak_loaded;
 
+/* Does what AK_DO does, and returns AK_OK if the candidate `r` has failed by then. */
+#define AK_LOADED_DO(r, call)                                                                      \
+    do {                                                                                           \
+        AK_DO(call);                                                                               \
+        if ((r)->outcome.status != AK_TRIAL_OK) {                                                  \
+            return AK_OK;                                                                          \
+        }                                                                                          \
+    } while (0)
+
 /* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
    status reports failures of everything else. */
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
@@ -154,7 +163,8 @@ ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err);
 /* Wipes mapped memory and has everything put in place anew before its next use, so that a candidate
    finds nothing there that another process has left. A candidate can map the whole block, and
    unseen inputs are unseen only by its own process, so one candidate could leave its results for
-   another by the same author. */
+   another by the same author. For the same reason the places that no launch has used are wiped,
+   too: only the candidate knows whether it has written there. 16 MiB take 1 to 3 ms. */
 void ak_evaluator_wipe(ak_evaluator *e);
 /* If an input in mapped memory was changed, has all inputs restored before their next use, and
    returns true. Blames no candidate. */

@@ -17,10 +17,9 @@
 ak_status ak_rows_draw(ak_stage_rows *rows, ak_evaluator *e, const ak_stage *stage, size_t least,
                        ak_error *err)
 {
-    double work = stage->shape.flops;
+    const double work = stage->shape.flops + (double)ak_stage_elements(stage);
     ak_error why = AK_ERROR_INIT;
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        work += (double)stage->shape.elements[i];
         AK_FAIL_IF(stage->task->problem->reference.array[i] != NULL, err, AK_UNAVAILABLE,
                    "right results come from files");
     }
@@ -132,7 +131,7 @@ ak_status ak_rows_judge(ak_loaded *r, const ak_stage_rows *rows, ak_error *err)
 {
     const ak_stage *stage = rows->stage;
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (r->outcome.status == AK_TRIAL_OK && ak_stage_access(stage, i) != AK_ACCESS_IN &&
+        if (r->outcome.status == AK_TRIAL_OK && ak_stage_is_output(stage, i) &&
             is_judgeable(rows, i, ak_stage_dtype(stage, i))) {
             AK_DO(judge_output(r, rows, i, err));
         }

@@ -219,13 +219,10 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
     return AK_OK;
 }
 
-const ak_reference_ops ak_reference_kernel_ops = {.kind = "kernel",
-                                                  .state_bytes = sizeof(kernel_state),
-                                                  .open = open_kernel,
-                                                  .run = run_kernel,
-                                                  .close = close_kernel};
-const ak_reference_ops ak_reference_default_ops = {.kind = "default",
-                                                   .state_bytes = sizeof(kernel_state),
-                                                   .open = open_kernel,
-                                                   .run = run_kernel,
-                                                   .close = close_kernel};
+#define OPS(name)                                                                                  \
+    {                                                                                              \
+        .kind = (name), .state_bytes = sizeof(kernel_state), .open = open_kernel,                  \
+        .run = run_kernel, .close = close_kernel                                                   \
+    }
+const ak_reference_ops ak_reference_kernel_ops = OPS("kernel");
+const ak_reference_ops ak_reference_default_ops = OPS("default");

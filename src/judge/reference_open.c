@@ -20,6 +20,8 @@ static const ak_reference_ops *const kinds[] = {
     NULL,
 };
 
+AK_END_AT(ak_reference_close, ak_reference)
+
 ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char *folder,
                             ak_error *err)
 {
@@ -31,23 +33,17 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
     AK_FAIL_IF(*kind == NULL, err, AK_INVALID,
                "%s: the problem has no reference, so results cannot be checked",
                task->problem->name);
-    ak_reference *reference;
+    AK_AT_END(ak_reference_close_at) ak_reference *reference = NULL;
     AK_DO(AK_NEW(reference, 1, err));
     *reference = (ak_reference){.task = task, .ops = *kind};
     int threads = task->threads > 0 ? task->threads : ak_host_cpus();
-    ak_status status = AK_OK;
-    AK_TRY(ak_host_pool_open(&reference->pool, threads, SPIN_NS, err));
+    AK_DO(ak_host_pool_open(&reference->pool, threads, SPIN_NS, err));
     if (reference->ops->open != NULL) {
         reference->state = ak_alloc(1, reference->ops->state_bytes);
-        AK_TRY(ak_made(reference->state, err));
-        AK_TRY(reference->ops->open(reference->state, reference, folder, err));
+        AK_DO(ak_made(reference->state, err));
+        AK_DO(reference->ops->open(reference->state, reference, folder, err));
     }
-out:
-    if (status != AK_OK) {
-        ak_reference_close(reference);
-        return status;
-    }
-    *out = reference;
+    AK_GIVE(out, reference);
     return AK_OK;
 }
 

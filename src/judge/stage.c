@@ -51,6 +51,34 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
     return AK_OK;
 }
 
+size_t ak_stage_elements(const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        elements += stage->shape.elements[i];
+    }
+    return elements;
+}
+
+size_t ak_stage_least_output(const ak_stage *stage)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const size_t own = stage->shape.elements[i];
+        least = ak_stage_is_output(stage, i) && own < least ? own : least;
+    }
+    return least;
+}
+
+double ak_stage_bytes(const ak_stage *stage)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        bytes += (double)stage->shape.bytes[i];
+    }
+    return bytes;
+}
+
 /* ---- rows that do not adjoin ---- */
 
 static bool rows_adjoin(const ak_stage *stage, size_t i)
@@ -248,7 +276,7 @@ void ak_stage_wipe(const ak_stage *stage)
 {
     assert(stage->memory->copy == NULL);
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+        if (ak_stage_is_output(stage, i)) {
             memset(stage->memory->bytes + stage->offset[i], 0, stage->shape.bytes[i]);
         }
     }
@@ -277,11 +305,6 @@ static ak_status push(const ak_stage *stage, size_t offset, size_t bytes, ak_err
 {
     ak_stage_memory *memory = stage->memory;
     return memory->copy == NULL ? AK_OK : upload(stage, offset, memory->copy + offset, bytes, err);
-}
-
-static ak_status put_input(const ak_stage *stage, size_t i, ak_error *err)
-{
-    return upload(stage, stage->offset[i], stage->inputs[i], stage->shape.bytes[i], err);
 }
 
 static ak_status paint_zones(ak_stage *stage, ak_error *err)
@@ -405,7 +428,7 @@ ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
             if (access == AK_ACCESS_INOUT && paint && !rows_adjoin(stage, i)) {
                 paint_gaps(stage->inputs[i], stage, i);
             }
-            status = put_input(stage, i, err);
+            status = upload(stage, stage->offset[i], stage->inputs[i], stage->shape.bytes[i], err);
         }
     }
     if (status == AK_OK && move_in && stage->ready && stage->referee != NULL) {

@@ -164,6 +164,11 @@ static inline void ak_stage_spoilt(ak_stage_memory *memory)
    argument that is read, which gets the values. */
 ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
                                uint64_t stream, ak_error *err);
+/* Return how many elements all arguments have, how many the smallest output has, and how many bytes
+   all arguments take, without the zones around them. */
+size_t ak_stage_elements(const ak_stage *stage);
+size_t ak_stage_least_output(const ak_stage *stage);
+double ak_stage_bytes(const ak_stage *stage);
 /* Returns how many bytes an argument's elements take, without the gaps between its rows. */
 size_t ak_stage_tight_bytes(const ak_stage *stage, size_t argument);
 /* Return where the gaps between the rows of an argument lie, and what the stage's current pattern
@@ -202,8 +207,9 @@ size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size
 ak_status ak_stage_right(double *out, const ak_stage *stage, size_t argument, size_t count,
                          ak_error *err);
 /* Checks that the tolerance of an output tells right from wrong here, with all of its elements or,
-   if the device judges, with the first ones. */
+   if the device judges, with the first ones. ak_stage_selftest_all does so for every output. */
 ak_status ak_stage_selftest(const ak_stage *stage, size_t argument, ak_error *err);
+ak_status ak_stage_selftest_all(const ak_stage *stage, ak_error *err);
 /* Decodes `count` elements of an input from element `first` on. */
 void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
                      size_t count);

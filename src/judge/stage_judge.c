@@ -98,7 +98,7 @@ static size_t changed_input(const ak_stage *stage)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         const unsigned char *input = stage->memory->bytes + stage->offset[i];
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN &&
+        if (!ak_stage_is_output(stage, i) &&
             memcmp(input, stage->inputs[i], stage->shape.bytes[i]) != 0) {
             return i;
         }
@@ -123,7 +123,7 @@ size_t ak_stage_changed_input(const ak_stage *stage)
 static bool rows_apart(ak_outcome *out, ak_stage *stage)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
+        if (ak_stage_is_output(stage, i) && !gaps_whole(stage, i)) {
             ak_stage_between_rows(out, stage, i);
             return false;
         }
@@ -203,7 +203,7 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
         return AK_OK;
     }
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
+        if (!ak_stage_is_output(stage, i)) {
             continue;
         }
         const unsigned char *output = output_rows(stage, i);

@@ -64,8 +64,7 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
         arrays[i] = ak_alloc(stage->shape.elements[i], sizeof(double));
         stage->accepted[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
         AK_DO(ak_stored(arrays[i] != NULL && stage->accepted[i] != NULL, err));
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN &&
-            !(stage->shape.pitch[i] == stage->shape.row[i])) {
+        if (ak_stage_is_output(stage, i) && stage->shape.pitch[i] != stage->shape.row[i]) {
             stage->rows[i] = ak_alloc(ak_stage_tight_bytes(stage, i), 1);
             AK_DO(ak_made(stage->rows[i], err));
         }
@@ -83,56 +82,12 @@ static ak_status check_representable(const ak_stage *stage, double *const *array
         const ak_compare_with with = {.dtype = ak_stage_dtype(stage, i),
                                       .reference = arrays[i],
                                       .count = stage->shape.elements[i]};
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+        if (ak_stage_is_output(stage, i)) {
             const ak_compare_argument named = ak_stage_named(stage, i);
             AK_DO(ak_compare_representable(problem->name, &named, where, &with, err));
         }
     }
     return AK_OK;
-}
-
-/* Gives what a kernel finds in the arguments that it reads. For arguments that it also writes,
-   `arrays` already holds the reference, so their contents are decoded into separate arrays. */
-static ak_status list_inputs(ak_compare_inputs *out, double **before, const ak_stage *stage,
-                             double *const *arrays, ak_error *err)
-{
-    *out = (ak_compare_inputs){0};
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        const size_t elements = stage->shape.elements[i];
-        const bool written = ak_stage_is_output(stage, i);
-        if (ak_stage_access(stage, i) == AK_ACCESS_OUT) {
-            continue;
-        }
-        if (written) {
-            AK_DO(AK_NEW(before[i], elements, err));
-            ak_stage_decode(before[i], stage, i, 0, elements);
-        }
-        out->list[out->count++] =
-            (ak_compare_input){.name = stage->task->problem->arguments[i].name,
-                               .values = written ? before[i] : arrays[i],
-                               .elements = elements,
-                               .written = written};
-    }
-    return AK_OK;
-}
-
-static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_error *err)
-{
-    const ak_problem *problem = stage->task->problem;
-    double *before[AK_ARGUMENTS_MAX] = {NULL};
-    ak_compare_inputs given;
-    ak_status status = list_inputs(&given, before, stage, arrays, err);
-    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_is_output(stage, i)) {
-            const ak_compare_with with = {ak_stage_dtype(stage, i), arrays[i],
-                                          stage->shape.elements[i], stage->shape.own_relative[i],
-                                          stage->rms[i]};
-            const ak_compare_argument named = ak_stage_named(stage, i);
-            status = ak_compare_selftest(problem->name, &named, &with, &given, err);
-        }
-    }
-    AK_END_EACH(ak_free, before, AK_ARGUMENTS_MAX);
-    return status;
 }
 
 void ak_stage_know(ak_stage *stage, size_t argument, double rms)
@@ -158,21 +113,14 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     AK_TRY(run_reference(stage, reference, arrays, err));
     AK_TRY(check_representable(stage, arrays, err));
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+        if (ak_stage_is_output(stage, i)) {
             ak_stage_know(stage, i, ak_compare_rms(arrays[i], stage->shape.elements[i]));
+            AK_GIVE(&stage->reference[i], arrays[i]);
         }
     }
-    if (selftest) {
-        AK_TRY(selftest_all(stage, arrays, err));
-    }
+    AK_TRY(selftest ? ak_stage_selftest_all(stage, err) : AK_OK);
 out:
-    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (status == AK_OK && ak_stage_access(stage, i) != AK_ACCESS_IN) {
-            stage->reference[i] = arrays[i];
-        } else {
-            ak_free(arrays[i]);
-        }
-    }
+    AK_END_EACH(ak_free, arrays, AK_ARGUMENTS_MAX);
     stage->ready = status == AK_OK;
     if (status != AK_OK) {
         ak_stage_free(stage);

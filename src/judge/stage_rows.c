@@ -250,7 +250,7 @@ bool ak_stage_rows_agree(const ak_stage_rows *rows)
 {
     const ak_stage *stage = rows->stage;
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
-        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
+        if (!ak_stage_is_output(stage, i)) {
             continue;
         }
         const size_t width = rows->shape.elements[i] / rows->rows.count;

@@ -72,10 +72,7 @@ static ak_status weigh_batch(double *joules, ak_loaded *r, double fastest_ms, ui
 {
     ak_stage *stage = ak_evaluator_draw(r->e);
     const bool in_place = ak_problem_works_in_place(r->e->task->problem);
-    AK_DO(ak_loaded_batch(r, stage, iterations, err));
-    if (r->outcome.status != AK_TRIAL_OK) {
-        return AK_OK;
-    }
+    AK_LOADED_DO(r, ak_loaded_batch(r, stage, iterations, err));
     const double each_ms = (double)r->outcome.ns / 1e6 / iterations;
     *joules = r->joules / iterations;
     if (each_ms * WEIGH_TIMES < fastest_ms) {
