@@ -53,7 +53,7 @@ autokernel import autokernel-jobs/*.db --archive many.db | head -n 1
 autokernel import autokernel-jobs/0.db nothing.db launch.sh | head -n 1
 echo "-- side by side, on two nodes of which one starts nothing"
 printf 'worker=$1; shift; [ "$worker" = 0 ] || exec "$@"; echo No route to host >&2; exit 255\n' >hole.sh
-AUTOKERNEL_BEAT_MS=100 autokernel tune ./mine --sizes '64;80;96' --launcher 'cmd:sh hole.sh {worker}' --workers 1-2 --device host \
+AUTOKERNEL_BEAT_MS=1000 autokernel tune ./mine --sizes '64;80;96' --launcher 'cmd:sh hole.sh {worker}' --workers 1-2 --device host \
     --evals 6 --finish-time 0.02 --like none --libraries none --archive hole.db 2>&1 | grep -c '^[1-3]/3 .* tuned$'
 echo "-- side by side"
 autokernel tune ./mine --sizes '64;96' --launcher cmd:env --workers 2 --device host --evals 4 --finish-time 0.02 \

@@ -2,7 +2,7 @@
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 kernel=$TESTS/../data/kernels/double
-export AUTOKERNEL_BEAT_MS=500
+export AUTOKERNEL_BEAT_MS=1000
 try() {
     rm -f asked run.db*
     autokernel tune "$kernel" --size 100 --evals 1 --finish-time 0.1 --libraries none --launcher "cmd:python3 $TESTS/hostile_worker.py $1" \

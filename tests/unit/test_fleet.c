@@ -279,7 +279,7 @@ static void test_lies(void **state)
     liar(launcher);
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         write_liar(lies[i].before, lies[i].after);
-        set_beat(strstr(lies[i].name, "silence") == NULL ? "2000" : "500");
+        set_beat(strstr(lies[i].name, "silence") == NULL ? "2000" : "1000");
         ak_pool *pool = open_pool(task, launcher, "1-2", NULL);
         const int64_t deadline = ak_clock_ns() + WAIT_NS;
         submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
@@ -450,7 +450,7 @@ static void expect_take(const char *line, ak_status status)
     ak_buf text = AK_BUF(4096);
     ak_error err = AK_ERROR_INIT;
     ak_buf_puts(&text, line);
-    assert_true(ak_travel_is(&text));
+    assert_true(ak_relay_begins(&text, "{\"file\":"));
     if (ak_travel_take(&text, fixture_folder, &err) != status) {
         fail_msg("%s: %s", line, err.text);
     }
@@ -565,6 +565,25 @@ static ak_pool_device *busy_device(ak_pool *pool)
     return NULL;
 }
 
+/* Gives the pending check or comparison to the first device, whose relay is stopped before that:
+   the job has not begun, however slow this process is, until the relay gets SIGCONT. */
+static members hold_job(ak_pool *pool)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_pool_device *d = &pool->devices[0];
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    for (size_t i = 0; i < pool->device_count && ak_clock_ns() < deadline;) {
+        assert_int_equal(ak_pool_turn(pool, AK_MS_NS, false, &err), AK_OK);
+        i = pool->devices[i].state == AK_DEVICE_FREE ? i + 1 : 0;
+    }
+    const members m = members_of(d);
+    (void)kill(m.far, SIGSTOP);
+    pool->home = 0; /* the other may have been ready first */
+    assert_int_equal(ak_pool_feed_devices(pool, &err), AK_OK);
+    assert_int_equal(d->state, AK_DEVICE_JOB);
+    return m;
+}
+
 enum { NEAR, FAR, WORKER };
 static const struct {
     const char *name;
@@ -586,15 +605,16 @@ static void test_losses(void **state)
     (void)state;
     ak_task *task = fixture_task("N=100");
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
-        set_beat(losses[i].who == FAR && losses[i].signal == SIGSTOP ? "1000" : "2000");
+        const bool stays_stopped = losses[i].who == FAR && losses[i].signal == SIGSTOP;
+        set_beat(stays_stopped ? "1000" : "2000");
         ak_pool *pool = open_pool(task, "cmd:env", "2", NULL);
-        submit(pool, task, AK_JOB_TRIAL, 2 * AK_SECOND_NS);
-        ak_pool_device *d = busy_device(pool);
-        members m = members_of(d);
+        submit(pool, task, AK_JOB_CHECK, 0);
+        members m = hold_job(pool);
         (void)kill(losses[i].who == NEAR  ? m.near
                    : losses[i].who == FAR ? m.far
                                           : m.worker,
                    losses[i].signal);
+        (void)kill(m.far, stays_stopped ? 0 : SIGCONT);
         ak_result result = wait_one(pool);
         expect_fate(&result, losses[i].name, losses[i].status, losses[i].reason);
         ak_result_clear(&result);
@@ -623,19 +643,13 @@ static void test_home_lost(void **state)
                   .id = 1,
                   .candidates = two,
                   .candidate_count = 2,
-                  .plan = {.seconds = 2.0}};
+                  .plan = {.seconds = 0.05}};
     ak_pool *pool = open_pool(task, "cmd:env", "2", NULL);
-    while (pool->devices[0].state != AK_DEVICE_FREE || pool->devices[1].state != AK_DEVICE_FREE) {
-        assert_int_equal(ak_pool_turn(pool, AK_MS_NS, false, &err), AK_OK);
-    }
     assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
-    ak_pool_device *home = busy_device(pool);
-    size_t before = (size_t)(home - pool->devices);
-    assert_int_equal(pool->home, before);
-    (void)kill(members_of(home).far, SIGKILL);
+    (void)kill(hold_job(pool).far, SIGKILL);
     ak_result result = wait_one(pool);
-    assert_int_equal(result.device, 1 - before);
-    assert_int_equal(pool->home, 1 - before);
+    assert_int_equal(result.device, 1);
+    assert_int_equal(pool->home, 1);
     assert_false(result.died);
     assert_int_equal(result.entry_count, 2);
     for (size_t i = 0; i < 2; i++) {
@@ -740,7 +754,7 @@ static void test_tuner_killed(void **state)
 static void test_cut_off(void **state)
 {
     (void)state;
-    set_beat("300");
+    set_beat("1000");
     ak_task *task = fixture_task("N=100");
     ak_pool *pool = open_pool(task, "cmd:env", "1", NULL);
     submit(pool, task, AK_JOB_TRIAL, 10 * AK_SECOND_NS);
@@ -758,7 +772,7 @@ static void test_cut_off(void **state)
 static void test_guard(void **state)
 {
     (void)state;
-    set_beat("300");
+    set_beat("1000");
     char launcher[2 * AK_PATH_MAX], path[2 * AK_PATH_MAX], *text = NULL;
     fixture_write("leave.sh", "cat | setsid \"$@\" | cat\n"); /* kills nobody, like sshd */
     (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/leave.sh", fixture_folder);
