@@ -65,7 +65,7 @@ static ak_status judge(ak_loaded *r, ak_stage *stage, const ak_stage_rows *rows,
     AK_DO(ak_stage_check_zones(&r->outcome, stage, err));
     const size_t changed = ak_stage_changed_input(stage);
     if (r->outcome.status == AK_TRIAL_OK && changed < ak_stage_arguments(stage)) {
-        ak_stage_changes_input(&r->outcome, stage, changed);
+        ak_stage_damages(&r->outcome, stage, AK_STAGE_CHANGES, changed);
     }
     return ak_rows_judge(r, rows, err);
 }

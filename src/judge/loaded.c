@@ -248,7 +248,7 @@ ak_status ak_loaded_end_turn(ak_loaded *r, bool inputs, ak_error *err)
     if (r->outcome.status == AK_TRIAL_OK && (inputs || looks_at_inputs(e))) {
         ak_stage *stage = damaged(e, &which);
         if (stage != NULL) {
-            ak_stage_changes_input(&r->outcome, stage, which);
+            ak_stage_damages(&r->outcome, stage, AK_STAGE_CHANGES, which);
         }
     }
     if (r->outcome.status != AK_TRIAL_OK) {

@@ -191,10 +191,11 @@ void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
 /* Downloads the red zones to memory->bytes; does nothing if the block is mapped. */
 ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err);
-/* Report that the candidate changes an input, or writes between the rows of an output, and have the
-   damage repaired before the next run. */
-void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
-void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);
+/* Reports what the candidate does to an argument, and has the damage repaired before the next
+   run. */
+void ak_stage_damages(ak_outcome *out, ak_stage *stage, const char *what, size_t argument);
+#define AK_STAGE_CHANGES      "changes its input"
+#define AK_STAGE_BETWEEN_ROWS "writes between the rows of"
 static inline bool ak_stage_is_output(const ak_stage *stage, size_t argument)
 {
     return ak_stage_access(stage, argument) != AK_ACCESS_IN;

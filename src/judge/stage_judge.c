@@ -65,18 +65,10 @@ ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err)
     return AK_OK;
 }
 
-void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument)
+void ak_stage_damages(ak_outcome *out, ak_stage *stage, const char *what, size_t argument)
 {
     char text[160];
-    (void)snprintf(text, sizeof text, "it changes its input %s",
-                   stage->task->problem->arguments[argument].name);
-    damaged(out, stage, text);
-}
-
-void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument)
-{
-    char text[160];
-    (void)snprintf(text, sizeof text, "it writes between the rows of %s",
+    (void)snprintf(text, sizeof text, "it %s %s", what,
                    stage->task->problem->arguments[argument].name);
     damaged(out, stage, text);
 }
@@ -124,7 +116,7 @@ static bool rows_apart(ak_outcome *out, ak_stage *stage)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         if (ak_stage_is_output(stage, i) && !gaps_whole(stage, i)) {
-            ak_stage_between_rows(out, stage, i);
+            ak_stage_damages(out, stage, AK_STAGE_BETWEEN_ROWS, i);
             return false;
         }
     }
@@ -146,7 +138,7 @@ static bool untouched(ak_outcome *out, ak_stage *stage)
     }
     const size_t changed = changed_input(stage);
     if (changed < ak_stage_arguments(stage)) {
-        ak_stage_changes_input(out, stage, changed);
+        ak_stage_damages(out, stage, AK_STAGE_CHANGES, changed);
         return false;
     }
     return rows_apart(out, stage);

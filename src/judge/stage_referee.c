@@ -243,7 +243,7 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
         }
         AK_DO(ops->fingerprint(&hash, stage->referee, i, err));
         if (hash != stage->hash[i]) {
-            ak_stage_changes_input(out, stage, i);
+            ak_stage_damages(out, stage, AK_STAGE_CHANGES, i);
             return AK_OK;
         }
     }
@@ -262,7 +262,7 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
             return AK_OK;
         }
         if (result.strays > 0) {
-            ak_stage_between_rows(out, stage, i);
+            ak_stage_damages(out, stage, AK_STAGE_BETWEEN_ROWS, i);
             return AK_OK;
         }
         if (!ak_stage_take_compared(out, max_error, stage, i, &result)) {
