@@ -71,14 +71,10 @@ static ak_status look_up(uint64_t *index, replay *r, const ak_config *config, ak
 {
     bool fresh = false;
     const char *name = r->job->choice.ops->name;
-    if (!ak_space_find(index, r->space, config)) {
-        return ak_fail(err, AK_INTERNAL, "strategy %s proposed a configuration that is not valid",
-                       name);
-    }
+    AK_FAIL_IF(!ak_space_find(index, r->space, config), err, AK_INTERNAL,
+               "strategy %s proposed a configuration that is not valid", name);
     AK_DO(ak_set_add(&fresh, r->tried, *index, err));
-    if (!fresh) {
-        return ak_fail(err, AK_INTERNAL, "strategy %s proposed the same configuration twice", name);
-    }
+    AK_FAIL_IF(!fresh, err, AK_INTERNAL, "strategy %s proposed the same configuration twice", name);
     return AK_OK;
 }
 
@@ -283,9 +279,10 @@ static void run_job(job *j)
 
 static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
 {
-    double *best = ak_alloc(out->count, sizeof *best), thinking_ms = 0;
+    AK_FREED double *best = NULL;
+    double thinking_ms = 0;
     size_t found = 0, proposals = 0;
-    AK_DO(ak_made(best, err));
+    AK_DO(AK_NEW(best, out->count, err));
     for (size_t i = 0; i < out->count; i++) {
         thinking_ms += out->repeats[i].thinking_ms;
         proposals += out->repeats[i].evaluations;
@@ -297,7 +294,6 @@ static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
         ak_stats_sort(best, found);
         out->median_best = (best[(found - 1) / 2] + best[found / 2]) / 2;
     }
-    ak_free(best);
     out->ms_per_proposal = proposals == 0 ? 0 : thinking_ms / (double)proposals;
     out->scored = ak_score(&out->score, j->recording, j->traces, out->count);
     return AK_OK;
@@ -311,10 +307,8 @@ static ak_status check_options(job *j, ak_error *err)
     o->repeats = o->repeats == 0 ? REPEATS_DEFAULT : o->repeats;
     o->batch = o->batch == 0 ? 1 : o->batch;
     o->jobs = o->jobs == 0 ? ak_cores() : o->jobs;
-    if (o->repeats > REPEATS_MAX || o->batch > BATCH_MAX || o->jobs < 0) {
-        return ak_fail(err, AK_LIMIT, "a replay has at most %d repeats, in batches of at most %d",
-                       REPEATS_MAX, BATCH_MAX);
-    }
+    AK_FAIL_IF(o->repeats > REPEATS_MAX || o->batch > BATCH_MAX || o->jobs < 0, err, AK_LIMIT,
+               "a replay has at most %d repeats, in batches of at most %d", REPEATS_MAX, BATCH_MAX);
     o->jobs = o->jobs > JOBS_MAX ? JOBS_MAX : o->jobs;
     o->jobs = (size_t)o->jobs > o->repeats ? (int)o->repeats : o->jobs;
     j->to_optimum = o->evaluations == 0 && !(o->seconds > 0);
@@ -324,16 +318,13 @@ static ak_status check_options(job *j, ak_error *err)
     if (!(o->seconds > 0) && o->evaluations > 0) {
         o->seconds = INFINITY;
     }
-    if (!(o->seconds > 0)) {
-        return ak_fail(
-            err, AK_INVALID,
-            recording->facts.seconds_each > 0
-                ? "%s: random search comes near the optimum without any trial, so "
-                  "there is nothing to search; set --time or --evals to search anyway"
-                : "%s: it records no times of compiling and measuring, so the clock of a "
-                  "replay would not advance; --evals bounds it instead",
-            recording->path);
-    }
+    AK_FAIL_IF(!(o->seconds > 0), err, AK_INVALID,
+               recording->facts.seconds_each > 0
+                   ? "%s: random search comes near the optimum without any trial, so "
+                     "there is nothing to search; set --time or --evals to search anyway"
+                   : "%s: it records no times of compiling and measuring, so the clock of a "
+                     "replay would not advance; --evals bounds it instead",
+               recording->path);
     return AK_OK;
 }
 
@@ -348,13 +339,11 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     ak_status status = AK_OK;
     AK_DO(check_options(&j, err));
     AK_DO(ak_strategy_choose(&j.choice, j.options.strategy, err));
-    if (j.choice.ops->await != NULL) {
-        /* Without its model the strategy would replay its fallback under its own name. */
-        return ak_fail(err, AK_INVALID,
-                       "strategy %s asks a language model, which a replay cannot do; compare it "
-                       "with `autokernel study`",
-                       j.choice.ops->name);
-    }
+    /* Without its model the strategy would replay its fallback under its own name. */
+    AK_FAIL_IF(j.choice.ops->await != NULL, err, AK_INVALID,
+               "strategy %s asks a language model, which a replay cannot do; compare it with "
+               "`autokernel study`",
+               j.choice.ops->name);
     ak_rng rng;
     ak_rng_seed(&rng, j.options.seed);
     result.count = j.options.repeats;

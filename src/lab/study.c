@@ -39,14 +39,12 @@ static size_t arm_length(const char *text)
 
 static ak_status add_arm(ak_study *study, const char *text, size_t length, ak_error *err)
 {
-    if (study->arm_count == AK_STUDY_ARMS_MAX) {
-        return ak_fail(err, AK_LIMIT, "a study has at most %d arms", AK_STUDY_ARMS_MAX);
-    }
+    AK_FAIL_IF(study->arm_count == AK_STUDY_ARMS_MAX, err, AK_LIMIT, "a study has at most %d arms",
+               AK_STUDY_ARMS_MAX);
     for (size_t a = 0; a < study->arm_count; a++) {
         const char *name = study->arms[a].name;
-        if (strlen(name) == length && memcmp(name, text, length) == 0) {
-            return ak_fail(err, AK_INVALID, "--arms names %.80s twice", name);
-        }
+        AK_FAIL_IF(strlen(name) == length && memcmp(name, text, length) == 0, err, AK_INVALID,
+                   "--arms names %.80s twice", name);
     }
     ak_study_arm *arm = &study->arms[study->arm_count];
     arm->name = ak_strndup(text, length);
@@ -60,13 +58,10 @@ static ak_status add_arm(ak_study *study, const char *text, size_t length, ak_er
         arm->runs[i].seed = ak_rng_next(&rng) >> 11;
     }
     AK_DO(ak_strategy_choose(&arm->choice, arm->name, err));
-    if (arm->choice.ops->await != NULL && study->options.llm == NULL) {
-        return ak_fail(
-            err, AK_INVALID,
-            "the arm %.80s asks a language model, but none is configured; name a model or "
-            "leave out the arm",
-            arm->name);
-    }
+    AK_FAIL_IF(arm->choice.ops->await != NULL && study->options.llm == NULL, err, AK_INVALID,
+               "the arm %.80s asks a language model, but none is configured; name a model or "
+               "leave out the arm",
+               arm->name);
     return AK_OK;
 }
 
@@ -77,10 +72,8 @@ ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error
     o->evaluations = o->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : o->evaluations;
     o->seeds = o->seeds == 0 ? SEEDS_DEFAULT : o->seeds;
     o->arms = o->arms != NULL ? o->arms : o->llm == NULL ? CLASSIC_ARMS : CLASSIC_ARMS MODEL_ARMS;
-    if (o->evaluations > EVALUATIONS_MAX || o->seeds > SEEDS_MAX) {
-        return ak_fail(err, AK_LIMIT, "a study has at most %d evaluations and %d seeds",
-                       EVALUATIONS_MAX, SEEDS_MAX);
-    }
+    AK_FAIL_IF(o->evaluations > EVALUATIONS_MAX || o->seeds > SEEDS_MAX, err, AK_LIMIT,
+               "a study has at most %d evaluations and %d seeds", EVALUATIONS_MAX, SEEDS_MAX);
     ak_status status = AK_OK;
     for (const char *text = o->arms; status == AK_OK && *text != 0;) {
         size_t length = arm_length(text);
@@ -115,10 +108,7 @@ void ak_study_close(ak_study *study)
 
 ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
 {
-    if (study->model == NULL && name != NULL) {
-        return ak_copy_text(&study->model, name, err);
-    }
-    return AK_OK;
+    return study->model == NULL ? ak_copy_text(&study->model, name, err) : AK_OK;
 }
 
 ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err)
@@ -238,11 +228,8 @@ static void bootstrap(estimate *out, const double *values, size_t count, uint64_
 /* Returns {"quality", "low", "high"}, with null for what is not known; NULL if memory ran out. */
 static json_t *estimate_json(const estimate *e)
 {
-    json_t *object = json_object();
-    bool good = object != NULL && ak_json_set_real(object, "quality", e->mean) &&
-                ak_json_set(object, "low", ak_json_real(e->low)) &&
-                ak_json_set(object, "high", ak_json_real(e->high));
-    return ak_json_whole(object, good);
+    return json_pack("{s:o, s:o, s:o}", "quality", ak_json_real(e->mean), "low",
+                     ak_json_real(e->low), "high", ak_json_real(e->high));
 }
 
 /* Returns one point of a curve: {"at", "quality", "low", "high"}. Returns NULL without memory or if
@@ -250,20 +237,18 @@ static json_t *estimate_json(const estimate *e)
 static json_t *step_json(const ak_study *study, const ak_study_arm *arm, axis along, double at,
                          double reference)
 {
-    double *values = ak_alloc(study->options.seeds, sizeof *values);
+    AK_FREED double *values = ak_alloc(study->options.seeds, sizeof *values);
     size_t count = 0;
     for (size_t i = 0; values != NULL && i < study->options.seeds; i++) {
         if (counts(&arm->runs[i])) {
             values[count++] = quality(&arm->runs[i], along, at, reference);
         }
     }
-    if (values == NULL || count == 0) {
-        ak_free(values);
+    if (count == 0) {
         return NULL;
     }
     estimate e;
     bootstrap(&e, values, count, study->options.seed);
-    ak_free(values);
     json_t *step = estimate_json(&e);
     return ak_json_whole(step, step != NULL && ak_json_set_real(step, "at", at));
 }
@@ -339,13 +324,10 @@ static json_t *mean_json(double sum, const sums *of)
    Tokens or cost are null if they are not known for every call. */
 static json_t *spent_json(const sums *all)
 {
-    json_t *object = json_object();
-    bool good =
-        object != NULL && ak_json_set_count(object, "asked", all->asked) &&
-        ak_json_set_count(object, "calls", all->calls) &&
-        ak_json_set(object, "tokens", all->uncounted > 0 ? json_null() : json_real(all->tokens)) &&
-        ak_json_set(object, "usd", all->unpriced ? json_null() : json_real(all->usd));
-    return ak_json_whole(object, good);
+    return json_pack("{s:I, s:I, s:o, s:o}", "asked", (json_int_t)all->asked, "calls",
+                     (json_int_t)all->calls, "tokens",
+                     all->uncounted > 0 ? json_null() : json_real(all->tokens), "usd",
+                     all->unpriced ? json_null() : json_real(all->usd));
 }
 
 static bool add_means(json_t *object, const sums *of, const sums *all)

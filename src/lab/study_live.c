@@ -26,6 +26,13 @@ typedef struct live {
     ak_error *err;
 } live;
 
+/* Returns the cost that belongs to a value of the task's objective as events show it; for a time
+   this is the time. The same function makes a value of a cost. */
+static double cost_of(const live *l, double value)
+{
+    return ak_objective_value(l->task->objective, value);
+}
+
 static void on_event(live *l, const char *name, const json_t *event)
 {
     double t = ak_json_number_at(event, "t");
@@ -48,7 +55,8 @@ static void on_event(live *l, const char *name, const json_t *event)
                json_is_true(json_object_get(event, "fell_back"))) {
         l->status = ak_copy_text(&l->run->fell_back, text, l->err);
     } else if (strcmp(name, "trial") == 0 && l->run->count < l->study->options.evaluations) {
-        l->now.best = ak_json_number_at(event, "best_ms");
+        const char *best = l->task->objective == NULL ? "best_ms" : "best_value";
+        l->now.best = cost_of(l, ak_json_number_at(event, best));
         l->now.seconds = t - l->begin;
         l->run->failed += !ak_json_text_is(event, "status", "ok");
         l->status = ak_study_add(l->run, &l->now, l->err);
@@ -124,6 +132,18 @@ static ak_status live_run(live *l, const ak_study_arm *arm, ak_study_run *run, a
     return status == AK_OK ? l->status : status;
 }
 
+/* Returns the least cost that a recording has by the task's objective, rounded as costs are that
+   come from events; 0: not known, because the objective is not the recorded one. */
+static double optimum_of(const live *l, const ak_recording *recording)
+{
+    const ak_objective *objective = l->task->objective;
+    double least = objective == NULL ? ak_recording_least(recording, ak_recording_ms)
+                   : ak_objective_is_recorded(objective)
+                       ? ak_recording_least(recording, ak_recording_time)
+                       : 0;
+    return cost_of(l, cost_of(l, least));
+}
+
 ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
                         const ak_study_options *options, ak_error *err)
 {
@@ -136,7 +156,7 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
     AK_AT_END(ak_recording_close_at) ak_recording *recording = NULL;
     if (task->recorded) {
         AK_DO(ak_recording_open(&recording, ak_sim_path(task->opens), err));
-        study.optimum = ak_recording_least_time(recording);
+        study.optimum = optimum_of(&l, recording);
     }
     /* The arms take turns seed by seed, so that a slow phase of the machine affects all of them. */
     for (size_t i = 0; i < study.options.seeds; i++) {

@@ -73,10 +73,8 @@ static ak_status try_one(replayed *r, const ak_config *config, ak_error *err)
 {
     uint64_t index = 0;
     bool fresh = false;
-    if (!ak_space_find(&index, r->space, config)) {
-        return ak_fail(err, AK_INTERNAL, "strategy %s proposed a configuration that is not valid",
-                       r->arm->name);
-    }
+    AK_FAIL_IF(!ak_space_find(&index, r->space, config), err, AK_INTERNAL,
+               "strategy %s proposed a configuration that is not valid", r->arm->name);
     ak_status status = ak_set_add(&fresh, r->tried, index, err);
     if (status != AK_OK || !fresh) {
         return status; /* tried before, perhaps as the default, with which every run begins */
@@ -198,7 +196,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     study.kernel = recording->kernel;
     study.device = recording->device;
     study.size = recording->size;
-    study.optimum = ak_recording_least_time(recording);
+    study.optimum = ak_recording_least(recording, ak_recording_time);
     if (options->llm != NULL) {
         ak_llm_options client = *options->llm;
         client.cancel = options->cancel;

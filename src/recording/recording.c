@@ -70,12 +70,9 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
 {
     size_t count = recording->count, ok = 0;
     long double spent_ok = 0, spent_failed = 0;
-    double *seconds = ak_alloc(count, sizeof *seconds);
-    recording->ascending = ak_alloc(count, sizeof *recording->ascending);
-    if (seconds == NULL || recording->ascending == NULL) {
-        ak_free(seconds);
-        return ak_fail_memory(err);
-    }
+    AK_FREED double *seconds = NULL;
+    AK_DO(AK_NEW(seconds, count, err));
+    AK_DO(AK_NEW(recording->ascending, count, err));
     for (size_t i = 0; i < count; i++) {
         const ak_record *record = &recording->records[i];
         seconds[i] = record->seconds;
@@ -97,11 +94,8 @@ ak_status ak_recording_summarise(ak_recording *recording, ak_error *err)
                                   .configurations = count,
                                   .ok = ok,
                                   .seconds_median = ak_stats_median(seconds, count)};
-    ak_free(seconds);
-    if (ok == 0) {
-        return ak_fail(err, AK_INVALID, "%s: no configuration worked when it was recorded",
-                       recording->path);
-    }
+    AK_FAIL_IF(ok == 0, err, AK_INVALID, "%s: no configuration worked when it was recorded",
+               recording->path);
     ak_stats_sort(recording->ascending, ok);
     double sign = recording->maximise ? -1 : 1;
     size_t failed = count - ok;
@@ -176,13 +170,19 @@ double ak_recording_time(const ak_recording *recording, const ak_record *record)
     return recording->maximise ? 1 / record->value : record->value;
 }
 
-double ak_recording_least_time(const ak_recording *recording)
+double ak_recording_ms(const ak_recording *recording, const ak_record *record)
+{
+    return ak_recording_is_timed(recording) ? record->value : record->ms;
+}
+
+double ak_recording_least(const ak_recording *recording,
+                          double (*of)(const ak_recording *, const ak_record *))
 {
     double least = 0;
     for (size_t i = 0; i < recording->count; i++) {
         const ak_record *record = &recording->records[i];
-        double time = record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : 0;
-        least = time > 0 && (least <= 0 || time < least) ? time : least;
+        double one = record->status == AK_TRIAL_OK ? of(recording, record) : 0;
+        least = one > 0 && (least <= 0 || one < least) ? one : least;
     }
     return least;
 }

@@ -73,8 +73,12 @@ double ak_recording_minimised(const ak_recording *recording, const ak_record *re
 /* Returns the objective of a record that is OK as a positive number to minimise, which strategies
    take for a time: the recorded value, or its reciprocal if more is better. */
 double ak_recording_time(const ak_recording *recording, const ak_record *record);
-/* Returns the least ak_recording_time of all configurations that worked. */
-double ak_recording_least_time(const ak_recording *recording);
+/* Returns the time of one call of a record that is OK, in ms; 0: not recorded. */
+double ak_recording_ms(const ak_recording *recording, const ak_record *record);
+/* Returns the least number above 0 that `of`, one of the two functions above, gives for the
+   configurations that worked; 0 if there is none. */
+double ak_recording_least(const ak_recording *recording,
+                          double (*of)(const ak_recording *, const ak_record *));
 
 /* Computes `facts` and `ascending` from the other fields. Returns AK_INVALID if no configuration
    worked. */

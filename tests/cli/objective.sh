@@ -33,6 +33,22 @@ for objective in time energy; do
     grep -o '"a": [0-9]*\|"b": [0-9]*\|"objective": "[a-z]*"' $objective.json | tr '\n' ' '; echo
 done
 autokernel tune space.json --device sim --evals 64 --objective energy --resume --archive a.db --quiet 2>&1 | grep -o 'and [0-9]* of the archive'
+echo "-- a study compares by the objective, whose optimum is known if it was recorded, as that of the time is"
+study() {
+    autokernel study "$1" --device "sim:$1" --arms random --seeds 2 --evals "$2" --archive study.db --json --quiet "${@:3}" | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+a, last = s["arms"][0], s["arms"][0]["quality"]["evaluations"][-1]
+print(s["reference_is"], round(s["reference"], 6), a["reached_reference"], round(last["quality"], 6))'
+}
+sed 's/"objective": "time"/"objective": "nvml_energy"/' space.json >frugal.json
+sed 's/"objective": "time"/"objective": "GB\/s"/; s/nvml_energy/GB\/s/g' space.json >rates.json
+study space.json 64
+study space.json 64 --objective energy
+study space.json 64 --objective 'max: 1 / (ms * joules)'
+study frugal.json 64
+study frugal.json 64 --objective time
+study rates.json 64
 echo "-- the report"
 autokernel tune space.json --device sim --evals 64 --objective energy --archive r.db --quiet >/dev/null 2>&1
 autokernel report --archive r.db | grep -E '^ *(objective|time|configuration)|^ *[12]  +[0-9]' | head -8

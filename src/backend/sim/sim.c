@@ -100,7 +100,7 @@ static ak_status recall(ak_trial *out, ak_device *device, const ak_config *confi
                       .measure_ns = (int64_t)(record->seconds * (double)AK_SECOND_NS)};
     if (record->status == AK_TRIAL_OK) {
         const double cost = ak_recording_time(device->recording, record);
-        const double ms = ak_recording_is_timed(device->recording) ? cost : record->ms;
+        const double ms = ak_recording_ms(device->recording, record);
         trial.joules = trial.joules_low = trial.joules_high = record->joules;
         if (ak_objective_is_recorded(device->task->objective)) {
             trial.cost = trial.cost_low = trial.cost_high = cost;
