@@ -1,14 +1,11 @@
 /* best_of_tasks.c: finds the best configuration of every task that a filter matches. */
 #include "archive/archive.h"
 
+#include "archive/field.h"
 #include "base/alloc.h"
-#include "base/map.h"
-#include "base/text.h"
-
-#define KEY_BYTES 2048
 
 typedef struct gather {
-    ak_map *seen;
+    ak_map *seen;     /* see ak_trial_task_number */
     ak_trials *tasks; /* one trial of each task */
     size_t capacity;
 } gather;
@@ -17,15 +14,11 @@ static ak_status gather_task(void *context, const ak_trial *trial, ak_error *err
 {
     gather *g = context;
     ak_trials *tasks = g->tasks;
-    char key[KEY_BYTES];
-    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(trial->kernel),
-                   ak_or_empty(trial->implementation), ak_or_empty(trial->device),
-                   ak_or_empty(trial->size), ak_or_empty(trial->dtype),
-                   ak_or_empty(trial->choices));
-    if (ak_map_get(NULL, g->seen, key)) {
+    size_t number;
+    AK_DO(ak_trial_task_number(&number, g->seen, trial, NULL, err));
+    if (number < tasks->count) {
         return AK_OK;
     }
-    AK_DO(ak_map_put(g->seen, key, tasks->count, err));
     AK_DO(AK_GROW(tasks->list, &g->capacity, tasks->count + 1, err));
     AK_DO(ak_trial_copy(&tasks->list[tasks->count], trial, err));
     tasks->count++;

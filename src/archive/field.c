@@ -88,6 +88,19 @@ const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b)
     return *name;
 }
 
+ak_status ak_trial_task_number(size_t *out, ak_map *tasks, const ak_trial *trial,
+                               const char *beside, ak_error *err)
+{
+    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(8 * AK_TRIAL_TEXT_BYTES_MAX);
+    for (const char *const *name = ak_task_texts; *name != NULL; name++) {
+        const char *text = ak_or_empty(*ak_trial_text(trial, *name));
+        ak_buf_print(&key, "%zu %s", strlen(text), text); /* texts with any characters differ */
+    }
+    ak_buf_puts(&key, ak_or_empty(beside));
+    AK_DO(ak_buf_status(&key, err));
+    return ak_map_number(out, tasks, key.data, err);
+}
+
 ak_status ak_trial_set_text(char **text_member, const char *text, ak_error *err)
 {
     char *copy;

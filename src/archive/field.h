@@ -13,6 +13,7 @@
 #define AK_ARCHIVE_FIELD_H
 
 #include "base/json.h"
+#include "base/map.h"
 
 #define AK_FIELD_MAP(X)                                                                            \
     X(run, NULLABLE, run, RUN)                                                                     \
@@ -130,6 +131,10 @@ extern const char *const ak_task_texts[];
 /* Returns the first of ak_task_texts in which two trials differ (NULL counts as ""), or NULL if the
    trials are of one task. */
 const char *ak_trial_task_difference(const ak_trial *a, const ak_trial *b);
+/* Gives the number of a trial's task in a map of the caller: tasks are numbered from 0 as they
+   come. Tasks with different texts `beside` count as different, too. */
+ak_status ak_trial_task_number(size_t *out, ak_map *tasks, const ak_trial *trial,
+                               const char *beside, ak_error *err);
 /* Returns AK_INVALID because trials from two tasks match. The message begins with `before` and says
    that the text `name` is `a` in one task and `b` in the other. */
 ak_status ak_fail_tasks(ak_error *err, const char *before, const char *name, const char *a,

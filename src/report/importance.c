@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "archive/field.h"
 #include "base/number.h"
 #include "model/forest.h"
 #include "report/matrix.h"
@@ -143,16 +143,6 @@ static ak_status read_all(reader *r, const ak_trial *trials, size_t count, ak_er
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-static ak_status task_of(size_t *out, ak_map *tasks, const ak_trial *t, ak_error *err)
-{
-    AK_AT_END(ak_buf_free) ak_buf key = AK_BUF(1u << 18);
-    ak_buf_print(&key, "%s\n%s\n%s\n%s\n%s\n%s\n%s", ak_or_empty(t->kernel),
-                 ak_or_empty(t->implementation), ak_or_empty(t->device), ak_or_empty(t->size),
-                 ak_or_empty(t->dtype), ak_or_empty(t->choices), ak_or_empty(t->environment));
-    AK_DO(ak_buf_status(&key, err));
-    return ak_map_number(out, tasks, key.data, err);
-}
-
 /* Computes the logarithm of each trial's time, or cost under another objective, less the mean of
    the logarithms of its task. */
 static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *trials, size_t count,
@@ -164,7 +154,7 @@ static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *tr
     AK_FREED double *sum = ak_alloc(count, sizeof *sum);
     AK_DO(ak_stored(tasks != NULL && task != NULL && members != NULL && sum != NULL, err));
     for (size_t i = 0; i < count; i++) {
-        AK_DO(task_of(&task[i], tasks, trials[i], err));
+        AK_DO(ak_trial_task_number(&task[i], tasks, trials[i], trials[i]->environment, err));
         y[i] = log(ak_trial_cost(trials[i]));
         sum[task[i]] += y[i];
         members[task[i]]++;
@@ -242,14 +232,6 @@ static ak_status make_table(table *out, const reader *r, ak_error *err)
     thin(out);
     r->importance->learned = out->count;
     return status;
-}
-
-static ak_status learn(ak_forest **out, const table *t, ak_error *err)
-{
-    ak_forest_options options = AK_FOREST_DEFAULT;
-    options.trees = TREES;
-    ak_forest_data data = {.features = &t->features, .rows = t->rows, .y = t->y, .count = t->count};
-    return ak_forest_fit(out, &data, &options, err);
 }
 
 /* Fills `order` with the indices 0 to count - 1 in the order of falling effect. */
@@ -351,7 +333,10 @@ static ak_status model(ak_importance *importance, const table *t, ak_error *err)
         importance->why = "no parameter had two values";
         return AK_OK;
     }
-    AK_DO(learn(&forest, t, err));
+    ak_forest_options options = AK_FOREST_DEFAULT;
+    options.trees = TREES;
+    ak_forest_data data = {.features = &t->features, .rows = t->rows, .y = t->y, .count = t->count};
+    AK_DO(ak_forest_fit(&forest, &data, &options, err));
     importance->r2 = ak_forest_out_of_bag(forest);
     if (!(importance->r2 >= AK_IMPORTANCE_R2_MIN)) {
         importance->why = "not enough trials to tell: a model of them predicts nothing";

@@ -436,6 +436,22 @@ static void test_best_of_tasks(void **state)
     assert_int_equal(best.count, 1);
     assert_true(best.list[0].median_ms == 0.6);
     ak_trials_clear(&best);
+    /* Tasks may differ in the end of a long text alone. */
+    char choices[4000];
+    memset(choices, 'x', sizeof choices);
+    memcpy(choices, "a=", 2);
+    choices[sizeof choices - 1] = 0;
+    for (int i = 0; i < 2; i++) {
+        ak_trial trial = literal_trial("MR=4", 1 + i);
+        trial.size = (char *)"N=11";
+        choices[sizeof choices - 2] = (char)('0' + i);
+        trial.choices = choices;
+        (void)add_trial(f->archive, trial);
+    }
+    filter.size = "N=11";
+    assert_ok(ak_archive_best_of_tasks(&best, f->archive, &filter, err));
+    assert_int_equal(best.count, 2);
+    ak_trials_clear(&best);
 }
 
 /* A configuration that failed the check before the finish is not the best, although it passed the
