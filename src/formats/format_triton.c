@@ -21,7 +21,7 @@ static void entries_clear(entries *all)
     ak_free(all->list);
 }
 
-/* Returns the index of the entry with the trial's size, dtype, options and device and, with
+/* Returns the index of the entry with the trial's size, dtype and options and, with
    `implementation`, the trial's implementation; the number of entries if there is none. */
 static size_t find(const entries *all, const ak_trial *trial, bool implementation)
 {
@@ -29,7 +29,6 @@ static size_t find(const entries *all, const ak_trial *trial, bool implementatio
     while (at < all->count && !(ak_text_same(all->list[at].size, trial->size) &&
                                 ak_text_same(all->list[at].dtype, trial->dtype) &&
                                 ak_text_same(all->list[at].choices, trial->choices) &&
-                                ak_text_same(all->list[at].device, trial->device) &&
                                 (!implementation || ak_text_same(all->list[at].implementation,
                                                                  trial->implementation)))) {
         at++;
@@ -47,15 +46,36 @@ static ak_status append(entries *all, ak_trial *trial, ak_error *err)
     return AK_OK;
 }
 
-/* Keeps the first successful trial that has a time for each Triton implementation, size, dtype, set
-   of options and device. */
+/* Refuses a trial of another kernel or device than the entries, because the keys that are written
+   name neither. */
+static ak_status check_place(const entries *all, const ak_trial *trial, ak_error *err)
+{
+    static const char *const names[] = {"kernel", "device"};
+    for (size_t i = 0; all->count > 0 && i < AK_COUNT(names); i++) {
+        const char *known = ak_or_empty(*ak_trial_text(&all->list[0], names[i]));
+        const char *its = ak_or_empty(*ak_trial_text(trial, names[i]));
+        if (strcmp(known, its) != 0) {
+            return ak_fail_tasks(err,
+                                 "a Triton file is for one kernel on one device, but trials of "
+                                 "different ones match",
+                                 names[i], known, its);
+        }
+    }
+    return AK_OK;
+}
+
+/* Keeps the first successful trial that has a time for each Triton implementation, size, dtype and
+   set of options. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
     entries *all = context;
     AK_AT_END(ak_trial_clear) ak_trial copy = {0};
     if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0 || trial->implementation == NULL ||
-        strncmp(trial->implementation, "triton", strlen("triton")) != 0 ||
-        find(all, trial, true) < all->count) {
+        strncmp(trial->implementation, "triton", strlen("triton")) != 0) {
+        return AK_OK;
+    }
+    AK_DO(check_place(all, trial, err));
+    if (find(all, trial, true) < all->count) {
         return AK_OK;
     }
     AK_DO(ak_trial_copy(&copy, trial, err));
@@ -164,8 +184,10 @@ static ak_status put_key(ak_buf *out, const ak_trial *trial, ak_error *err)
 static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
                               ak_error *err)
 {
+    static const ak_archive_filter everything = {0};
     AK_AT_END(entries_clear) entries all = {.list = NULL}, tasks = {.list = NULL};
     size_t written = 0;
+    filter = filter == NULL ? &everything : filter;
     AK_DO(ak_archive_take(archive, filter, collect, &tasks, err));
     for (size_t i = 0; i < tasks.count; i++) {
         AK_DO(add_best(&all, archive, filter, &tasks.list[i], err));
@@ -175,7 +197,7 @@ static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive
                "(docs/howto-triton.md)",
                ak_archive_path(archive), tasks.count > 0 ? " that no later check refuted" : "");
     ak_buf_puts(out, "# Written by autokernel " AK_VERSION " from measurements of ");
-    ak_code_comment(out, filter->kernel == NULL ? "several kernels" : filter->kernel);
+    ak_code_comment(out, all.list[0].kernel);
     ak_buf_puts(out, " on ");
     ak_code_comment(out, ak_or_empty(all.list[0].device));
     ak_buf_puts(out, ".\nimport triton\n\nCONFIGS = [\n");

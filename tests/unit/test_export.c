@@ -417,6 +417,33 @@ static void test_one_task_only(void **state)
                    "different parameters");
 }
 
+/* A file of Triton configurations names neither kernel nor device, so it is for one of each. */
+static void test_triton_of_one_place(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text = NULL;
+    ak_trial trial = literal_trial("BLOCK=64,num_warps=4", 1);
+    trial.implementation = (char *)"triton";
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_archive_export(f->archive, NULL, "triton", f->file, err));
+    ak_trial other = trial;
+    other.kernel = (char *)"softmax";
+    other.config = (char *)"BLOCK=128,num_warps=8";
+    (void)add_trial(f->archive, other);
+    assert_refused(ak_archive_export(f->archive, NULL, "triton", f->file, err), AK_INVALID,
+                   "(kernel \"matmul\" and \"softmax\")");
+    ak_archive_filter filter = {.kernel = "softmax"};
+    assert_ok(ak_archive_export_text(&text, f->archive, &filter, "triton", err));
+    assert_non_null(strstr(text, "softmax on host"));
+    assert_non_null(strstr(text, "{\"BLOCK\": 128}, num_warps=8"));
+    assert_null(strstr(text, "{\"BLOCK\": 64}"));
+    ak_text_free(text);
+    other.device = (char *)"cuda:0";
+    (void)add_trial(f->archive, other);
+    assert_refused(ak_archive_export(f->archive, &filter, "triton", f->file, err), AK_INVALID,
+                   "(device \"host\" and \"cuda:0\"): choose one device (--device)");
+}
+
 /* ---- csv --------------------------------------------------------------------------------------
  */
 
@@ -1029,6 +1056,7 @@ int main(void)
         WITH_ARCHIVE(test_evidence),
         WITH_ARCHIVE(test_exchange),
         WITH_ARCHIVE(test_one_task_only),
+        WITH_ARCHIVE(test_triton_of_one_place),
         WITH_ARCHIVE(test_csv_text),
         WITH_ARCHIVE(test_no_parameters),
         WITH_ARCHIVE(test_csv_foreign),
