@@ -88,8 +88,8 @@ static void judge(worth *w, const json_t *result, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(&w->trials, trial->parent);
     double expected = ak_predicted_speed(trial);
-    if (trial->predicted_gain == 0) {
-        return; /* the model predicted nothing */
+    if (expected == 0) {
+        return; /* nothing was predicted, or an impossible gain was imported */
     }
     w->predicted++;
     if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK) {

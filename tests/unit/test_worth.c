@@ -145,6 +145,21 @@ static void older_trials_change_nothing(void **state)
     json_decref(worth);
 }
 
+/* Only a file that was imported can promise to save all of the time or more. Such a promise counts
+   as none, and is not judged as one of no gain. */
+static void impossible_gains_are_no_predictions(void **state)
+{
+    fixture *f = fixture_of(state);
+    json_decref(worth_of(f, result));
+    add(f, "A=2", "llm", "m", 1, 1.5, 1.0, 1.02);
+    json_t *worth = worth_now(f);
+    const json_t *calibration = json_object_get(worth, "calibration");
+    assert_true(ak_json_number_at(calibration, "predicted") == 2);
+    assert_true(ak_json_number_at(calibration, "judged") == 1);
+    assert_true(fabs(ak_json_number_at(calibration, "mean_error") - (0.5 - 0.1 / 0.9)) < 1e-9);
+    json_decref(worth);
+}
+
 /* For a run without a finish, the times and intervals of its trials count. */
 static void without_a_finish_trials_count(void **state)
 {
@@ -227,6 +242,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_busy_finish_makes_nothing_fast, fixture_open_archive,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(older_trials_change_nothing, fixture_open_archive,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(impossible_gains_are_no_predictions, fixture_open_archive,
                                         fixture_close),
         cmocka_unit_test(undecided_gains_have_no_price),
         cmocka_unit_test(conversations_say_the_same),
