@@ -103,6 +103,11 @@ typedef struct ak_shape {
     double own_relative[AK_ARGUMENTS_MAX], own_rms[AK_ARGUMENTS_MAX];
     double own_absolute[AK_ARGUMENTS_MAX];
 } ak_shape;
+/* Returns whether two shapes are of the same sizes. */
+static inline bool ak_shape_is_same(const ak_shape *a, const ak_shape *b)
+{
+    return memcmp(a->size, b->size, sizeof a->size) == 0;
+}
 
 struct ak_task {
     ak_problem *problem;

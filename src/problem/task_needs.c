@@ -22,7 +22,7 @@ ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_con
         return err == NULL ? AK_INVALID : err->status;
     }
     size_t length = strlen(err->text), count = task->problem->size_count;
-    bool own = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
+    bool own = ak_shape_is_same(shape, &task->shape);
     for (size_t i = 0; !own && i < count && length < sizeof err->text; i++) {
         (void)snprintf(err->text + length, sizeof err->text - length, "%s%.30s=%lld",
                        i == 0 ? ", at " : ",", task->problem->sizes[i].name,

@@ -365,7 +365,7 @@ static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *
     out->first = first - AK_GUARD_BYTES; /* guard.h: a red zone precedes the first argument */
     out->span = end + AK_GUARD_BYTES - out->first;
     out->stride = (out->span + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
-    if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) != 0) {
+    if (!ak_shape_is_same(launch->shape, &device->task->shape)) {
         out->sets = 1; /* other shapes are only checked, and their times are not used */
         return AK_CUDA_SUCCESS;
     }
@@ -389,7 +389,7 @@ static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *
 static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
 {
     return runnable->prepared && runnable->generation == runnable->device->generation &&
-           memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
+           ak_shape_is_same(&runnable->shape, launch->shape) &&
            runnable->places.offset[0] == launch->offset[0];
 }
 

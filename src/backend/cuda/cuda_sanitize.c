@@ -99,7 +99,7 @@ static ak_status run_at(ak_device *device, const ak_task *task, const ak_config 
     AK_TRY(ak_task_shape(&shape, task, size, err));
     AK_TRY(ak_task_allows(&fits, task, &shape, config, err));
     /* The task's own shape is left out: its launch copies the block, which is not reserved here. */
-    bool own = memcmp(size, task->shape.size, sizeof task->shape.size) == 0;
+    bool own = ak_shape_is_same(&shape, &task->shape);
     if (!fits || own || shape.flops > SHAPE_FLOPS || shape.traffic > SHAPE_BYTES) {
         return AK_OK;
     }

@@ -484,7 +484,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                implementation->where);
     ak_status status = AK_OK;
     ak_error why = AK_ERROR_INIT;
-    bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
+    bool own_size = ak_shape_is_same(shape, &task->shape);
     for (size_t i = 0; status == AK_OK && i < kernel_count(implementation->launch); i++) {
         AK_AT_END(ak_scope_free_at) ak_scope *scope = NULL;
         bool used = false;

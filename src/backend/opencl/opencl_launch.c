@@ -120,8 +120,7 @@ static int32_t make_sets(ak_device *device, const ak_launch *launch)
 {
     ak_opencl_layout wanted;
     int32_t code = 0;
-    const bool own =
-        memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) == 0;
+    const bool own = ak_shape_is_same(launch->shape, &device->task->shape);
     plan_layout(&wanted, launch);
     if (device->set_count > (own ? 1u : 0u) && same_layout(&wanted, &device->layout)) {
         return 0;
@@ -377,7 +376,7 @@ static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
     ak_opencl_layout wanted;
     plan_layout(&wanted, launch);
     return runnable->prepared && runnable->generation == runnable->device->generation &&
-           memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
+           ak_shape_is_same(&runnable->shape, launch->shape) &&
            same_layout(&wanted, &runnable->device->layout);
 }
 
