@@ -275,21 +275,14 @@ static ak_status grow_tree(builder *b, ak_error *err)
 
 static ak_status check(const ak_forest_data *data, const ak_forest_options *options, ak_error *err)
 {
-    if (data->count == 0 || data->count > AK_FOREST_ROWS_MAX) {
-        return ak_fail(err, AK_INVALID, "a forest learns from 1 to %d trials, not %zu",
-                       AK_FOREST_ROWS_MAX, data->count);
-    }
-    if (options->trees == 0 || options->trees > AK_FOREST_TREES_MAX) {
-        return ak_fail(err, AK_INVALID, "a forest has 1 to %d trees, not %zu", AK_FOREST_TREES_MAX,
-                       options->trees);
-    }
+    AK_FAIL_IF(data->count == 0 || data->count > AK_FOREST_ROWS_MAX, err, AK_INVALID,
+               "a forest learns from 1 to %d trials, not %zu", AK_FOREST_ROWS_MAX, data->count);
+    AK_FAIL_IF(options->trees == 0 || options->trees > AK_FOREST_TREES_MAX, err, AK_INVALID,
+               "a forest has 1 to %d trees, not %zu", AK_FOREST_TREES_MAX, options->trees);
     for (size_t i = 0; i < data->count; i++) {
-        if (!isfinite(data->y[i])) {
-            return ak_fail(err, AK_INVALID,
-                           "trial %zu: a forest learns from finite numbers only; give failed "
-                           "trials one",
-                           i);
-        }
+        AK_FAIL_IF(!isfinite(data->y[i]), err, AK_INVALID,
+                   "trial %zu: a forest learns from finite numbers only; give failed trials one",
+                   i);
     }
     return AK_OK;
 }

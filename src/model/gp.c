@@ -126,36 +126,28 @@ static void start_weights(ak_gp *gp, const ak_gp_options *options)
 ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
                      ak_error *err)
 {
-    if (options->rows == 0 || options->rows > AK_GP_ROWS_MAX) {
-        return ak_fail(err, AK_INVALID, "a Gaussian process learns from 1 to %d trials, not %zu",
-                       AK_GP_ROWS_MAX, options->rows);
-    }
-    ak_gp *gp;
+    AK_FAIL_IF(options->rows == 0 || options->rows > AK_GP_ROWS_MAX, err, AK_INVALID,
+               "a Gaussian process learns from 1 to %d trials, not %zu", AK_GP_ROWS_MAX,
+               options->rows);
+    AK_AT_END(ak_gp_close_at) ak_gp *gp = NULL;
     AK_DO(AK_NEW(gp, 1, err));
     gp->features = features;
     gp->rows_max = options->rows;
     gp->slots = options->slots;
     gp->scale = 1.0;
-    gp->points = ak_alloc(gp->rows_max, sizeof *gp->points);
-    gp->y = ak_alloc(gp->rows_max, sizeof *gp->y);
-    gp->l = ak_alloc(triangle(gp->rows_max), sizeof *gp->l);
-    gp->half = ak_alloc(gp->rows_max, sizeof *gp->half);
-    gp->tuned_l = ak_alloc(triangle(TUNED_MAX), sizeof *gp->tuned_l);
-    gp->order = ak_alloc(gp->rows_max, sizeof *gp->order);
-    gp->watched = ak_alloc(gp->slots, sizeof *gp->watched);
-    gp->v = ak_alloc(gp->slots * gp->rows_max, sizeof *gp->v);
-    bool complete = gp->points != NULL && gp->y != NULL && gp->l != NULL && gp->half != NULL &&
-                    gp->tuned_l != NULL && gp->order != NULL && gp->watched != NULL &&
-                    gp->v != NULL;
-    for (size_t i = 0; complete && i < gp->slots; i++) {
+    AK_DO(AK_NEW(gp->points, gp->rows_max, err));
+    AK_DO(AK_NEW(gp->y, gp->rows_max, err));
+    AK_DO(AK_NEW(gp->l, triangle(gp->rows_max), err));
+    AK_DO(AK_NEW(gp->half, gp->rows_max, err));
+    AK_DO(AK_NEW(gp->tuned_l, triangle(TUNED_MAX), err));
+    AK_DO(AK_NEW(gp->order, gp->rows_max, err));
+    AK_DO(AK_NEW(gp->watched, gp->slots, err));
+    AK_DO(AK_NEW(gp->v, gp->slots * gp->rows_max, err));
+    for (size_t i = 0; i < gp->slots; i++) {
         gp->watched[i].v = gp->v + i * gp->rows_max;
     }
-    if (!complete) {
-        ak_gp_close(gp);
-        return ak_fail_memory(err);
-    }
     start_weights(gp, options);
-    *out = gp;
+    AK_GIVE(out, gp);
     return AK_OK;
 }
 

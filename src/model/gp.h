@@ -59,6 +59,7 @@ typedef struct ak_gp ak_gp;
 ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
                      ak_error *err);
 void ak_gp_close(ak_gp *gp);
+AK_END_AT(ak_gp_close, ak_gp)
 
 /* Makes the point of a configuration. The prior and the hint are 0; the caller may set them. */
 void ak_gp_point(ak_point *out, const ak_gp *gp, const ak_config *config);
