@@ -158,17 +158,6 @@ static double cost_of(const winner *won)
     return won->cost > 0 ? won->cost : won->ms;
 }
 
-/* Returns the candidate of a finish with this configuration; NULL: there is none. */
-static const json_t *candidate_of(const json_t *result, const char *config)
-{
-    AK_EACH(one, json_object_get(result, "contestants")) {
-        if (ak_json_text_is(one, "config", config)) {
-            return one;
-        }
-    }
-    return NULL;
-}
-
 /* Reads the winner of a run's finish or, if `wanted` is not NULL, the candidate with that
    configuration. Returns false if there is none. A run that was cancelled has no finish: its result
    names a best configuration, too, but only the search has measured that. */
@@ -179,7 +168,7 @@ static bool read_winner(winner *out, const json_t *result, const char *wanted)
     }
     const json_t *best = json_object_get(result, "best"), *entry = ak_finish_winner(result);
     if (wanted != NULL && !ak_json_text_is(best, "config", wanted)) {
-        best = entry = candidate_of(result, wanted);
+        best = entry = ak_json_find(json_object_get(result, "contestants"), "config", wanted);
     }
     *out = (winner){
         .config = ak_json_text_or_null(best, "config"),
@@ -268,20 +257,15 @@ static ak_status take_winner(ak_trial *best, const ak_trial *trial, const winner
 }
 
 /* Finds the best trial of a configuration that won a run: a trial of that run, or of the run that
-   the filter names, or else, because a run may take trials over (--resume), one of any run. Returns
-   AK_NOT_FOUND, without a message, if there is none or another trial refutes the configuration. */
+   the filter names, or else one of any run. Returns AK_NOT_FOUND, without a message, if there is
+   none or another trial refutes the configuration. */
 static ak_status trial_of_winner(ak_trial *out, const finishes *f, const char *config,
                                  const char *run, ak_error *err)
 {
     ak_archive_filter same = *f->filter;
     same.config = config;
     same.run = f->filter->run == NULL ? run : f->filter->run;
-    ak_status status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST_RIGHT, err);
-    if (status == AK_NOT_FOUND) {
-        same.run = NULL;
-        status = ak_store_first(out, f->archive, &same, AK_STORE_FASTEST_RIGHT, err);
-    }
-    return status;
+    return ak_store_fastest_right(out, f->archive, &same, err);
 }
 
 /* Sets *out to whether trial_of_winner finds a trial. */
@@ -297,16 +281,14 @@ static ak_status has_trial(bool *out, const finishes *f, const char *config, con
 /* Notes which configurations a finish has measured, so that no earlier finish counts for them. */
 static ak_status note_measured(finishes *f, const json_t *result, ak_error *err)
 {
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(result, "contestants"), i, one) {
+    AK_EACH(one, json_object_get(result, "contestants")) {
         const char *config = ak_json_text_or_null(one, "config");
         if (config != NULL && ak_json_positive_at(one, "ms") > 0) {
-            AK_DO(ak_map_put(f->measured, config, i, err));
+            AK_DO(ak_map_put(f->measured, config, 0, err));
         }
     }
     const char *won = ak_json_text_or_null(json_object_get(result, "best"), "config");
-    return won == NULL ? AK_OK : ak_map_put(f->measured, won, i, err);
+    return won == NULL ? AK_OK : ak_map_put(f->measured, won, 0, err);
 }
 
 /* Notes that a run over many sizes has measured the winner of the run `beside` again, so that the

@@ -257,19 +257,18 @@ static const char same_trial_sql[] =
 static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
 {
     sqlite3_stmt *s = m->same_trial;
+    const char *const texts[] = {trial->kernel, trial->implementation, trial->device,
+                                 trial->size,   trial->dtype,          trial->choices};
     bool bound = ak_store_bind_text(s, 1, ak_or_empty(trial->config)) &&
                  sqlite3_bind_int64(s, 2, m->before) == SQLITE_OK &&
                  ak_store_bind_text(s, 3, trial->run) &&
                  ak_store_bind_text(s, 4, trial->timestamp) &&
                  ak_store_bind_text(s, 5, ak_trial_status_text(trial->status)) &&
                  (trial->median_ms > 0 ? sqlite3_bind_double(s, 6, trial->median_ms)
-                                       : sqlite3_bind_null(s, 6)) == SQLITE_OK &&
-                 ak_store_bind_text(s, 7, trial->kernel) &&
-                 ak_store_bind_text(s, 8, ak_or_empty(trial->implementation)) &&
-                 ak_store_bind_text(s, 9, ak_or_empty(trial->device)) &&
-                 ak_store_bind_text(s, 10, ak_or_empty(trial->size)) &&
-                 ak_store_bind_text(s, 11, ak_or_empty(trial->dtype)) &&
-                 ak_store_bind_text(s, 12, ak_or_empty(trial->choices));
+                                       : sqlite3_bind_null(s, 6)) == SQLITE_OK;
+    for (int i = 0; i < 6 && bound; i++) {
+        bound = ak_store_bind_text(s, 7 + i, ak_or_empty(texts[i]));
+    }
     return ak_store_ask_bound(id, m->archive, s, bound, err);
 }
 

@@ -450,6 +450,16 @@ ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_fi
     return found ? ak_store_read_trial(out, rows, err) : AK_NOT_FOUND;
 }
 
+ak_status ak_store_fastest_right(ak_trial *out, ak_archive *archive,
+                                 const ak_archive_filter *filter, ak_error *err)
+{
+    ak_archive_filter any = *filter;
+    ak_status status = ak_store_first(out, archive, filter, AK_STORE_FASTEST_RIGHT, err);
+    any.run = NULL;
+    return status == AK_NOT_FOUND ? ak_store_first(out, archive, &any, AK_STORE_FASTEST_RIGHT, err)
+                                  : status;
+}
+
 ak_status ak_archive_first(bool *found, ak_trial *out, ak_archive *archive,
                            const ak_archive_filter *filter, ak_error *err)
 {

@@ -76,16 +76,6 @@ static ak_status add_refuted(json_t *run, ak_archive *archive, ak_error *err)
     return ak_stored(ak_json_set_text(run, "refuted", line), err);
 }
 
-/* Counts the trials of a run whose result names none: the run has not ended, was killed or
-   imported, or evaluated nothing. */
-static ak_status count_trials(json_t *run, ak_archive *archive, ak_error *err)
-{
-    const char *id = ak_json_text_at(run, "id");
-    return ak_json_number_at(run, "trials") > 0
-               ? AK_OK
-               : ak_archive_count_trials(archive, id, note_trials, run, err);
-}
-
 ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *archive,
                                const ak_archive_filter *filter, ak_error *err)
 {
@@ -98,7 +88,11 @@ ak_status ak_archive_runs_json(char **out_text, size_t *matched, ak_archive *arc
     size_t count = filter->limit > 0 && filter->limit < *matched ? filter->limit : *matched;
     for (size_t i = 0; i < count; i++) {
         json_t *run = json_array_get(runs, *matched - 1 - i);
-        AK_DO(count_trials(run, archive, err));
+        if (!(ak_json_number_at(run, "trials") > 0)) {
+            /* The run has not ended, was killed or imported, or evaluated nothing. */
+            AK_DO(ak_archive_count_trials(archive, ak_json_text_at(run, "id"), note_trials, run,
+                                          err));
+        }
         AK_DO(add_refuted(run, archive, err));
         AK_DO(ak_stored(json_array_append(newest, run) == 0, err));
     }

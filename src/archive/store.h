@@ -175,6 +175,11 @@ ak_status ak_store_first(ak_trial *out, ak_archive *archive, const ak_archive_fi
     "w.strategy = '" AK_FINALISTS "' AND coalesce(w.reason, '') NOT LIKE '" AK_NOT_JUDGED          \
     "%')) AND " AK_STORE_IDENTITY("w.environment") " IS " AK_STORE_IDENTITY(                       \
         "trials.environment") ") ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
+/* Gives the trial that AK_STORE_FASTEST_RIGHT chooses in the run that the filter names or, because
+   a run may take trials over (--resume), else in any run. Returns AK_NOT_FOUND, without a message,
+   if there is none. */
+ak_status ak_store_fastest_right(ak_trial *out, ak_archive *archive,
+                                 const ak_archive_filter *filter, ak_error *err);
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
 /* Returns AK_CORRUPT if an environment's hash has 64 digits (hash.h) but was not made from `words`.

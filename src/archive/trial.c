@@ -258,17 +258,18 @@ ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
 
 /* ---- from JSON ------------------------------------------------------------------------------- */
 
-static ak_status mistyped(const char *where, const char *name, const char *type, ak_error *err)
+/* Refuses a member that is not of its type, which `type` names. */
+static ak_status check_type(bool good, const char *where, const char *name, const char *type,
+                            ak_error *err)
 {
-    return ak_fail(err, AK_INVALID, "%s: \"%s\" must be %s", where, name, type);
+    AK_FAIL_IF(!good, err, AK_INVALID, "%s: \"%s\" must be %s", where, name, type);
+    return AK_OK;
 }
 
 static ak_status get_real(double *out, const json_t *value, const char *name, const char *where,
                           ak_error *err)
 {
-    if (!json_is_number(value)) {
-        return mistyped(where, name, "a number", err);
-    }
+    AK_DO(check_type(json_is_number(value), where, name, "a number", err));
     *out = json_number_value(value);
     return AK_OK;
 }
@@ -276,9 +277,8 @@ static ak_status get_real(double *out, const json_t *value, const char *name, co
 static ak_status get_long(int64_t *out, const json_t *value, const char *name, const char *where,
                           ak_error *err)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 0) {
-        return mistyped(where, name, "an integer of 0 or more", err);
-    }
+    const bool good = json_is_integer(value) && json_integer_value(value) >= 0;
+    AK_DO(check_type(good, where, name, "an integer of 0 or more", err));
     *out = json_integer_value(value);
     return AK_OK;
 }
@@ -287,9 +287,7 @@ ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *nam
                            const char *where, ak_error *err)
 {
     size_t count = json_array_size(value);
-    if (!json_is_array(value)) {
-        return mistyped(where, name, "an array", err);
-    }
+    AK_DO(check_type(json_is_array(value), where, name, "an array", err));
     AK_FAIL_IF(count > AK_TRIAL_SAMPLES_MAX, err, AK_LIMIT, "%s: \"%s\" has more than %d items",
                where, name, AK_TRIAL_SAMPLES_MAX);
     if (count == 0) {
@@ -299,9 +297,7 @@ ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *nam
     trial->sample_count = count;
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
-        if (!json_is_number(item)) {
-            return mistyped(where, name, "an array of numbers", err);
-        }
+        AK_DO(check_type(json_is_number(item), where, name, "an array of numbers", err));
         trial->samples_ms[i] = json_number_value(item);
     }
     return AK_OK;
@@ -310,9 +306,7 @@ ak_status ak_trial_samples(ak_trial *trial, const json_t *value, const char *nam
 static ak_status get_status(ak_trial_status *out, const json_t *value, const char *where,
                             ak_error *err)
 {
-    if (!json_is_string(value)) {
-        return mistyped(where, "status", "a string", err);
-    }
+    AK_DO(check_type(json_is_string(value), where, "status", "a string", err));
     AK_FAIL_IF(!ak_trial_status_parse(out, json_string_value(value)), err, AK_INVALID,
                "%s: \"status\" is \"%s\", which is not one of: ok, invalid, compile_error, "
                "launch_error, wrong_result, crashed, timed_out, out_of_memory, rejected",
@@ -327,15 +321,12 @@ static ak_status get_field(ak_trial *trial, const ak_field *field, const json_t 
     case AK_FIELD_TEXT:
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
-        if (!json_is_string(value)) {
-            return mistyped(where, field->name, "a string", err);
-        }
+        AK_DO(check_type(json_is_string(value), where, field->name, "a string", err));
         return ak_trial_set_text(ak_field_text(trial, field), json_string_value(value), err);
     case AK_FIELD_INT: {
-        json_int_t number = json_integer_value(value);
-        if (!json_is_integer(value) || number < 0 || number > INT_MAX) {
-            return mistyped(where, field->name, "an integer from 0 to 2147483647", err);
-        }
+        const json_int_t number = json_integer_value(value);
+        const bool good = json_is_integer(value) && number >= 0 && number <= INT_MAX;
+        AK_DO(check_type(good, where, field->name, "an integer from 0 to 2147483647", err));
         *ak_field_int(trial, field) = (int)number;
         return AK_OK;
     }
@@ -357,9 +348,7 @@ static ak_status get_field(ak_trial *trial, const ak_field *field, const json_t 
 static ak_status get_interval(ak_trial *trial, const json_t *value, const char *where,
                               ak_error *err)
 {
-    if (!json_is_array(value) || json_array_size(value) != 2) {
-        return mistyped(where, "ci_ms", "an array of two numbers", err);
-    }
+    AK_DO(check_type(json_array_size(value) == 2, where, "ci_ms", "an array of two numbers", err));
     AK_DO(get_real(&trial->ci_low_ms, json_array_get(value, 0), "ci_ms", where, err));
     return get_real(&trial->ci_high_ms, json_array_get(value, 1), "ci_ms", where, err);
 }

@@ -50,10 +50,17 @@ typedef struct ak_waiting {
     char left[AK_PATH_MAX];    /* the file with what could not be written; "": there is none */
 } waiting;
 
-static void tell(const waiting *w, const char *line)
+static void tell(const waiting *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell(const waiting *w, const char *format, ...)
 {
+    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(LINE_BYTES);
+    va_list args;
+    va_start(args, format);
+    ak_buf_vprint(&line, format, args);
+    va_end(args);
     if (w->patience.tell != NULL) {
-        w->patience.tell(w->patience.context, line);
+        w->patience.tell(w->patience.context, line.data);
     }
 }
 
@@ -165,7 +172,6 @@ static ak_status flush(ak_archive *archive, int busy_ms, ak_error *err)
     waiting *w = archive->waiting;
     ak_status status = AK_OK;
     size_t before = ak_archive_waiting(archive);
-    char line[LINE_BYTES];
     ak_store_busy(archive, busy_ms);
     while (status == AK_OK && w->first < w->count) {
         status = write_first(archive, err);
@@ -175,15 +181,12 @@ static ak_status flush(ak_archive *archive, int busy_ms, ak_error *err)
         w->first = w->count = 0;
         const size_t refused = w->refused_count;
         if (refused == 0) {
-            (void)snprintf(line, sizeof line, "%.400s can be written again: nothing is lost",
-                           archive->path);
+            tell(w, "%.400s can be written again: nothing is lost", archive->path);
         } else {
-            (void)snprintf(line, sizeof line,
-                           "%.400s can be written again, but refuses %zu result%s, which will be "
-                           "in a file",
-                           archive->path, refused, ak_plural(refused));
+            tell(w,
+                 "%.400s can be written again, but refuses %zu result%s, which will be in a file",
+                 archive->path, refused, ak_plural(refused));
         }
-        tell(w, line);
     }
     return status;
 }
@@ -219,7 +222,7 @@ static void say_why(char out[LINE_BYTES], const ak_archive *archive, const ak_er
 static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_error *err)
 {
     waiting *w = archive->waiting;
-    char line[LINE_BYTES], reason[LINE_BYTES];
+    char reason[LINE_BYTES];
     bool first = ak_archive_waiting(archive) == 0;
     AK_DO(AK_GROW(w->items, &w->capacity, w->count + 1, err));
     w->items[w->count++] = *one;
@@ -228,11 +231,8 @@ static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_err
         w->pause_ns = RETRY_FIRST_NS;
         w->next_ns = ak_clock_ns() + w->pause_ns;
         say_why(reason, archive, why);
-        (void)snprintf(
-            line, sizeof line,
-            "%.440s; the run goes on, its results wait in memory until they can be written",
-            reason);
-        tell(w, line);
+        tell(w, "%.440s; the run goes on, its results wait in memory until they can be written",
+             reason);
     }
     return AK_OK;
 }
@@ -457,8 +457,7 @@ static void name_items(char out[WHAT_BYTES], const waiting *w)
 static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err)
 {
     waiting *w = archive->waiting;
-    char path[AK_PATH_MAX], line[LINE_BYTES], reason[LINE_BYTES];
-    char what[WHAT_BYTES];
+    char path[AK_PATH_MAX], reason[LINE_BYTES], what[WHAT_BYTES];
     size_t count = 0;
     ak_error fault = AK_ERROR_INIT;
     ak_buf text = AK_BUF(FILE_BYTES_MAX);
@@ -472,11 +471,10 @@ static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err
     AK_FAIL_IF(status != AK_OK, err, status, "%s lost: %.200s; and %.200s", what, reason,
                fault.text);
     if (count > 0) {
-        (void)snprintf(line, sizeof line,
-                       "%.250s; %s in a file; add with `autokernel import --format json %.300s "
-                       "--archive %.200s`",
-                       reason, what, path, ak_archive_path(archive));
-        tell(w, line);
+        tell(w,
+             "%.250s; %s in a file; add with `autokernel import --format json %.300s --archive "
+             "%.200s`",
+             reason, what, path, ak_archive_path(archive));
         (void)snprintf(w->left, sizeof w->left, "%s", path);
     }
     forget(w);
@@ -491,7 +489,6 @@ static bool cancelled(const waiting *w)
 ak_status ak_archive_settle(ak_archive *archive, ak_error *err)
 {
     waiting *w = archive->waiting;
-    char line[LINE_BYTES];
     ak_error why = AK_ERROR_INIT;
     if (w == NULL || w->depth == 0 || --w->depth > 0) {
         return AK_OK;
@@ -499,11 +496,9 @@ ak_status ak_archive_settle(ak_archive *archive, ak_error *err)
     ak_status status = flush(archive, RETRY_BUSY_MS, &why);
     if (status != AK_OK && !cancelled(w)) {
         const size_t waits = ak_archive_waiting(archive);
-        (void)snprintf(line, sizeof line,
-                       "%zu result%s wait%s for %.300s: retrying for %d s; Ctrl-C stops", waits,
-                       ak_plural(waits), waits == 1 ? "s" : "", archive->path,
-                       (int)(SETTLE_NS / AK_SECOND_NS));
-        tell(w, line);
+        tell(w, "%zu result%s wait%s for %.300s: retrying for %d s; Ctrl-C stops", waits,
+             ak_plural(waits), waits == 1 ? "s" : "", archive->path,
+             (int)(SETTLE_NS / AK_SECOND_NS));
     }
     int64_t end = ak_clock_ns() + SETTLE_NS;
     while (status != AK_OK && !cancelled(w) && ak_clock_ns() < end) {

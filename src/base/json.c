@@ -535,3 +535,13 @@ bool ak_json_text_is(const json_t *object, const char *key, const char *text)
 {
     return strcmp(ak_json_text_at(object, key), text) == 0;
 }
+
+json_t *ak_json_find(const json_t *list, const char *key, const char *text)
+{
+    AK_EACH(one, list) {
+        if (ak_json_text_is(one, key, text)) {
+            return one;
+        }
+    }
+    return NULL;
+}

@@ -95,6 +95,9 @@ const char *ak_json_text_or_null(const json_t *object, const char *key);
 /* Returns whether a member is this text. An absent one is "". */
 bool ak_json_text_is(const json_t *object, const char *key, const char *text);
 
+/* Returns the first object of a list of which a member is this text; NULL if there is none. */
+json_t *ak_json_find(const json_t *list, const char *key, const char *text);
+
 /* Reads a number in the same way; a negative number counts as 0, too. */
 double ak_json_positive_at(const json_t *object, const char *key);
 /* Reads element `index` of a list in the same way, such as an end of the interval "ci_ms". */

@@ -22,6 +22,29 @@ ak_status ak_draft_text(char **member, const char *text, ak_error *err)
     return ak_trial_set_text(member, ak_or_empty(text), err);
 }
 
+char **ak_draft_member(const ak_draft *draft, const char *name)
+{
+    ak_recording *r = draft->recording;
+    const struct {
+        const char *name;
+        char **text;
+    } members[] = {{"kernel", &r->kernel}, {"implementation", &r->implementation},
+                   {"device", &r->device}, {"size", &r->size},
+                   {"dtype", &r->dtype},   {"choices", &r->choices}};
+    return members[AK_FIND(members, AK_COUNT(members), name, name)].text;
+}
+
+ak_status ak_draft_take_texts(ak_draft *draft, const json_t *object, const char *const *names,
+                              ak_error *err)
+{
+    for (; *names != NULL; names++) {
+        const char *text;
+        AK_DO(ak_json_string_or(&text, object, *names, NULL, draft->where, err));
+        AK_DO(text == NULL ? AK_OK : ak_draft_text(ak_draft_member(draft, *names), text, err));
+    }
+    return AK_OK;
+}
+
 /* Objectives for which higher is better, among those that tuners know by name (Kernel Tuner,
    kernel_tuner/util.py, get_objective_defaults; files of KTT have only times, and of an archive
    only the times are read). */
@@ -125,17 +148,6 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
    and would spoil every sum. */
 #define SECONDS_MAX 2.6e6
 
-static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error *err)
-{
-    ak_status status = AK_OK;
-    AK_EACH_MEMBER(name, value, config) {
-        if (status == AK_OK) {
-            status = ak_draft_parameter_add(draft, name, NULL, err);
-        }
-    }
-    return status;
-}
-
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err)
 {
@@ -148,8 +160,9 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
                err, AK_INVALID, "%s: worked, but its %s is not above 0", where, to->objective);
     AK_FAIL_IF(!(record->seconds <= SECONDS_MAX), err, AK_INVALID,
                "%s: it cost more than %g seconds", where, SECONDS_MAX);
-    if (to->count == 0 && draft->parameter_count == 0) {
-        AK_DO(add_parameters(draft, config, err));
+    const json_t *unnamed = to->count + draft->parameter_count == 0 ? config : NULL;
+    AK_EACH_MEMBER(name, value, unnamed) {
+        AK_DO(ak_draft_parameter_add(draft, name, NULL, err));
     }
     AK_DO(AK_GROW(to->configs, &draft->config_capacity, to->count + 1, err));
     AK_DO(AK_GROW(to->records, &draft->record_capacity, to->count + 1, err));
@@ -172,20 +185,43 @@ ak_status ak_draft_status(ak_trial_status *out, const json_t *result, const char
                           const ak_draft_word *words, const char *where, ak_error *err)
 {
     const char *word;
-    ak_buf known = AK_BUF(300);
+    AK_AT_END(ak_buf_free) ak_buf known = AK_BUF(300);
     AK_DO(ak_json_string(&word, result, key, where, err));
     for (size_t i = 0; words[i].word != NULL; i++) {
         if (strcmp(words[i].word, word) == 0) {
-            ak_buf_free(&known);
             *out = words[i].status;
             return AK_OK;
         }
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", words[i].word);
     }
-    ak_status status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where,
-                               key, word, known.data);
-    ak_buf_free(&known);
-    return status;
+    return ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where, key, word,
+                   known.data);
+}
+
+/* KTT begins the words with capital letters; Kernel Tuner writes "miliseconds". */
+static const struct {
+    const char *names[5]; /* NULL-terminated */
+    double ms;
+} units[] = {{{"s", "seconds", "Seconds"}, 1e3},
+             {{"ms", "milliseconds", "Milliseconds", "miliseconds"}, 1},
+             {{"us", "microseconds", "Microseconds"}, 1e-3},
+             {{"ns", "nanoseconds", "Nanoseconds"}, 1e-6}};
+
+ak_status ak_draft_unit(double *ms, const json_t *object, const char *key, const char *where,
+                        ak_error *err)
+{
+    const char *unit = NULL;
+    size_t at = 0;
+    AK_DO(ak_json_string_or(&unit, object, key, "", where, err));
+    while (at < AK_COUNT(units) && !ak_text_is_one_of(unit, units[at].names)) {
+        at++;
+    }
+    AK_FAIL_IF(unit[0] != 0 && at == AK_COUNT(units), err, AK_INVALID,
+               "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
+               "microseconds, ns, nanoseconds",
+               where, key, unit);
+    *ms = unit[0] == 0 ? *ms : units[at].ms;
+    return AK_OK;
 }
 
 double ak_draft_sum(const json_t *object, const char *const *keys)
@@ -389,10 +425,9 @@ ak_status ak_draft_finish(ak_draft *draft, const json_t *definition, const char 
         AK_DO(define(&out->definition, draft, err));
     }
     AK_DO(sort_configs(out, err));
-    char **const texts[] = {&out->kernel, &out->device,  &out->size,     &out->implementation,
-                            &out->dtype,  &out->choices, &out->objective};
-    for (size_t i = 0; i < AK_COUNT(texts); i++) {
-        AK_DO(*texts[i] == NULL ? ak_draft_text(texts[i], "", err) : AK_OK);
+    for (const char *const *name = ak_task_texts; *name != NULL; name++) {
+        char **text = ak_draft_member(draft, *name);
+        AK_DO(*text == NULL ? ak_draft_text(text, "", err) : AK_OK);
     }
     return ak_recording_space_new(&out->space, out, err);
 }

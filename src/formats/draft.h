@@ -52,6 +52,12 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
 void ak_draft_clear(ak_draft *draft);
 /* Replaces *member by a copy of `text`; NULL becomes "". */
 ak_status ak_draft_text(char **member, const char *text, ak_error *err);
+/* Returns the text of the recording that has this name among those of a task (ak_task_texts). */
+char **ak_draft_member(const ak_draft *draft, const char *name);
+/* Copies those texts that `names` lists (NULL-terminated) from members of the same names; a text
+   whose member is missing stays as it is. */
+ak_status ak_draft_take_texts(ak_draft *draft, const json_t *object, const char *const *names,
+                              ak_error *err);
 /* Returns the name that files of other tools give the objective in a trial's `choices`: "energy",
    "GFLOP/s" for "max:GFLOP/s"; "time" if they could not tell whether more is better. The name may
    lie in `out`. */
@@ -112,8 +118,8 @@ ak_status ak_draft_check_time(double ms, const json_t *runtimes, double unit_ms,
 ak_status ak_t4_name_of_file(char **out, const char *path, ak_error *err);
 /* Sets *ms to the milliseconds in the unit of time that the member `key` names. Without that
    member, or if it is "", *ms is unchanged. Unknown units are refused. */
-ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
-                     ak_error *err);
+ak_status ak_draft_unit(double *ms, const json_t *object, const char *key, const char *where,
+                        ak_error *err);
 
 /* Returns the sum of the members of an object that `keys` names (NULL-terminated). A member that is
    not a number or is negative counts as 0. */

@@ -12,40 +12,30 @@ static json_t *copy_of(const json_t *object, const char *key)
 
 const json_t *ak_format_best_entry(const json_t *result, const char *config)
 {
-    if (!ak_json_text_is(json_object_get(result, "best"), "config", ak_or_empty(config))) {
-        return NULL;
-    }
-    AK_EACH(one, json_object_get(result, "contestants")) {
-        if (ak_json_text_is(one, "config", ak_or_empty(config))) {
-            return one;
-        }
-    }
-    return NULL;
+    const char *text = ak_or_empty(config);
+    return ak_json_text_is(json_object_get(result, "best"), "config", text)
+               ? ak_json_find(json_object_get(result, "contestants"), "config", text)
+               : NULL;
 }
 
 ak_status ak_format_result(json_t **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
-    ak_run run = {0};
+    AK_AT_END(ak_run_clear) ak_run run = {0};
+    json_auto_t *whole = NULL, *at = NULL;
     *out = NULL;
     if (trial->run == NULL || ak_archive_get_run(&run, archive, trial->run, NULL) != AK_OK) {
         return AK_OK;
     }
-    ak_status status = ak_json_parse_text(out, run.result_json, "result", err);
-    ak_run_clear(&run);
+    ak_status status = ak_json_parse_text(&whole, run.result_json, "result", err);
     if (status != AK_OK) { /* a result that is not JSON says nothing */
         return status == AK_NO_MEMORY ? status : AK_OK;
     }
-    if (json_object_get(*out, "sizes") != NULL) {
-        json_t *at = trial->size == NULL ? NULL : ak_result_at_size(*out, trial->size);
-        json_decref(*out);
-        *out = at;
-    }
-    status = ak_config_text_in_result(*out, err);
-    if (status != AK_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
-    return status;
+    at = json_object_get(whole, "sizes") == NULL ? json_incref(whole)
+         : trial->size == NULL                   ? NULL
+                                                 : ak_result_at_size(whole, trial->size);
+    AK_DO(ak_config_text_in_result(at, err));
+    *out = json_incref(at);
+    return AK_OK;
 }
 
 ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_trial *trial,

@@ -196,7 +196,8 @@ static bool read_zone(int *minutes, const char *text)
     return true;
 }
 
-bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
+/* Reads the whole seconds since 1970, and the milliseconds beyond them. */
+static bool read_timestamp(time_t *seconds, int *ms, const char *text)
 {
     static const char shape[] = "dddd-dd-dd?dd:dd:dd";
     if (strlen(text) < sizeof shape - 1) {
@@ -210,7 +211,7 @@ bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
             return false;
         }
     }
-    int century, year, month, day, hour, minute, second, zone, ms = 0;
+    int century, year, month, day, hour, minute, second, zone;
     if (!two_digits(&century, text, 19, 99) || !two_digits(&year, text + 2, 0, 99) ||
         !two_digits(&month, text + 5, 1, 12) || !two_digits(&day, text + 8, 1, 31) ||
         !two_digits(&hour, text + 11, 0, 23) || !two_digits(&minute, text + 14, 0, 59) ||
@@ -218,10 +219,11 @@ bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
         return false;
     }
     const char *p = text + sizeof shape - 1;
+    *ms = 0;
     if (*p == '.') {
         int scale = 100;
         for (p++; *p >= '0' && *p <= '9'; p++) {
-            ms += (*p - '0') * scale;
+            *ms += (*p - '0') * scale;
             scale /= 10;
         }
     }
@@ -236,14 +238,31 @@ bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
         .tm_min = minute,
         .tm_sec = second,
     };
-    time_t seconds = timegm(&utc) - (time_t)zone * 60;
+    *seconds = timegm(&utc) - (time_t)zone * 60;
+    return true;
+}
+
+bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
+{
     char whole[24];
-    if (gmtime_r(&seconds, &utc) == NULL ||
+    struct tm utc;
+    time_t seconds;
+    int ms;
+    if (!read_timestamp(&seconds, &ms, text) || gmtime_r(&seconds, &utc) == NULL ||
         strftime(whole, sizeof whole, "%Y-%m-%dT%H:%M:%S", &utc) == 0) {
         return false;
     }
     (void)snprintf(out, AK_TIMESTAMP_BYTES, "%s.%03dZ", whole, ms);
     return true;
+}
+
+bool ak_format_seconds(double *out, const char *text)
+{
+    time_t seconds = 0;
+    int ms = 0;
+    const bool good = text != NULL && read_timestamp(&seconds, &ms, text);
+    *out = (double)seconds + ms / 1e3;
+    return good;
 }
 
 void ak_format_summarise(ak_trial *trial)

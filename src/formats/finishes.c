@@ -58,11 +58,7 @@ static ak_status add_size(json_t *finishes, json_t *judged, const ended *many, j
     if (id == NULL || same.config == NULL || ak_archive_get_run(&one, archive, id, NULL) != AK_OK) {
         return AK_OK;
     }
-    ak_status status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
-    if (status == AK_NOT_FOUND) {
-        same.run = NULL;
-        status = ak_store_first(&trial, archive, &same, AK_STORE_FASTEST_RIGHT, err);
-    }
+    const ak_status status = ak_store_fastest_right(&trial, archive, &same, err);
     if (status == AK_OK) {
         const ended run = {.id = id, .started = one.started};
         AK_DO(ak_stored(ak_json_set(judged, id, json_true()), err));

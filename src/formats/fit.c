@@ -80,13 +80,7 @@ ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_sco
 
 static bool is_parameter(const json_t *definition, const char *name)
 {
-    AK_EACH(parameter, json_object_get(definition, "TuningParameters")) {
-        const char *own = ak_json_text_or_null(parameter, "Name");
-        if (own != NULL && strcmp(own, name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return ak_json_find(json_object_get(definition, "TuningParameters"), "Name", name) != NULL;
 }
 
 /* Returns whether an expression reads only parameters. Returns true if it is not a text or does not
@@ -200,15 +194,6 @@ static ak_status fit_parameter(json_t *list, bool *lost, const fitting *f, const
     return ak_stored(good, err);
 }
 
-/* Removes the defaults of all parameters, because a configuration of which only some values are
-   known cannot be the default. */
-static void forget_default(json_t *parameters)
-{
-    AK_EACH(parameter, parameters) {
-        (void)json_object_del(parameter, "Default");
-    }
-}
-
 static ak_status fit(json_t *out, const fitting *f, ak_error *err)
 {
     const ak_draft *draft = f->draft;
@@ -220,8 +205,9 @@ static ak_status fit(json_t *out, const fitting *f, ak_error *err)
     AK_EACH(entry, parameters) {
         AK_DO(fit_parameter(list, &lost, f, entry, err));
     }
-    if (lost) {
-        forget_default(list);
+    /* A configuration of which only some values are known cannot be the default. */
+    AK_EACH(parameter, lost ? list : NULL) {
+        (void)json_object_del(parameter, "Default");
     }
     for (size_t p = 0; p < draft->parameter_count; p++) {
         AK_FAIL_IF(!is_parameter(definition, draft->parameters[p].name), err, AK_INVALID,

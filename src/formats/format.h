@@ -117,6 +117,9 @@ ak_status ak_format_add_entry(ak_entry_writer *writer, json_t *entry, ak_error *
    before 1900. */
 #define AK_TIMESTAMP_BYTES 32
 bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text);
+/* Reads such a text as seconds since 1970. Returns false for NULL and for what the function above
+   refuses. */
+bool ak_format_seconds(double *out, const char *text);
 
 /* Computes median and interval from the samples, if there are any. */
 void ak_format_summarise(ak_trial *trial);
@@ -147,6 +150,10 @@ ak_status ak_format_set_evidence(json_t *object, ak_archive *archive, const ak_t
    matches all other runs; one that names a size is refused. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
+
+/* Returns the number, from 1, of a configuration in the "table" of such a run; 0 if the table does
+   not have it. `config` is the index by which the result names the configuration. */
+size_t ak_format_place_in(const json_t *table, const json_t *config);
 
 /* ---- finishes (finishes.c) ------------------------------------------------------------------- */
 

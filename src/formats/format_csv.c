@@ -193,11 +193,13 @@ static ak_status read_cell(csv_reader *csv, ak_error *err)
     return status;
 }
 
-static ak_status bad_cell(const char *where, int column, const char *type, const char *cell,
-                          ak_error *err)
+/* Refuses a cell that could not be read as its type, which `type` names. */
+static ak_status check_cell(bool good, const char *where, int column, const char *type,
+                            const char *cell, ak_error *err)
 {
-    return ak_fail(err, AK_INVALID, "%s: column \"%s\" must be %s, not \"%.60s\"", where,
-                   column_name(column), type, cell);
+    AK_FAIL_IF(!good, err, AK_INVALID, "%s: column \"%s\" must be %s, not \"%.60s\"", where,
+               column_name(column), type, cell);
+    return AK_OK;
 }
 
 static ak_status get_samples(ak_trial *trial, char *cell, const char *where, int column,
@@ -209,9 +211,8 @@ static ak_status get_samples(ak_trial *trial, char *cell, const char *where, int
         bool last = *end == 0;
         double value = 0;
         *end = 0;
-        if (!ak_text_real(&value, p)) {
-            return bad_cell(where, column, "numbers with blanks between them", p, err);
-        }
+        AK_DO(check_cell(ak_text_real(&value, p), where, column, "numbers with blanks between them",
+                         p, err));
         AK_FAIL_IF(trial->sample_count == AK_TRIAL_SAMPLES_MAX, err, AK_LIMIT,
                    "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
         AK_DO(AK_GROW(trial->samples_ms, &capacity, trial->sample_count + 1, err));
@@ -226,6 +227,7 @@ static ak_status get_field(ak_trial *trial, int column, char *cell, const char *
                            ak_error *err)
 {
     int64_t integer;
+    bool good;
     const ak_field *field = &ak_fields[column];
     switch (field->kind) {
     case AK_FIELD_TEXT:
@@ -233,17 +235,14 @@ static ak_status get_field(ak_trial *trial, int column, char *cell, const char *
     case AK_FIELD_FOREIGN:
         return ak_trial_set_text(ak_field_text(trial, field), ak_csv_read(cell), err);
     case AK_FIELD_INT:
-        if (!ak_text_int(&integer, cell) || integer < 0 || integer > INT_MAX) {
-            return bad_cell(where, column, "an integer from 0 to 2147483647", cell, err);
-        }
+        good = ak_text_int(&integer, cell) && integer >= 0 && integer <= INT_MAX;
+        AK_DO(check_cell(good, where, column, "an integer from 0 to 2147483647", cell, err));
         *ak_field_int(trial, field) = (int)integer;
         return AK_OK;
     case AK_FIELD_LONG:
     case AK_FIELD_LINK:
-        if (!ak_text_int(ak_field_long(trial, field), cell)) {
-            return bad_cell(where, column, "an integer", cell, err);
-        }
-        return AK_OK;
+        good = ak_text_int(ak_field_long(trial, field), cell);
+        return check_cell(good, where, column, "an integer", cell, err);
     case AK_FIELD_UNBOUNDED:
         if (strcmp(cell, "inf") == 0) {
             *ak_field_real(trial, field) = (double)INFINITY;
@@ -252,13 +251,11 @@ static ak_status get_field(ak_trial *trial, int column, char *cell, const char *
         __attribute__((fallthrough));
     case AK_FIELD_REAL:
     case AK_FIELD_MEASURED:
-        return ak_text_real(ak_field_real(trial, field), cell)
-                   ? AK_OK
-                   : bad_cell(where, column, "a number", cell, err);
+        good = ak_text_real(ak_field_real(trial, field), cell);
+        return check_cell(good, where, column, "a number", cell, err);
     case AK_FIELD_STATUS:
-        return ak_trial_status_parse(&trial->status, cell)
-                   ? AK_OK
-                   : bad_cell(where, column, "a status (ok, compile_error, ...)", cell, err);
+        good = ak_trial_status_parse(&trial->status, cell);
+        return check_cell(good, where, column, "a status (ok, compile_error, ...)", cell, err);
     case AK_FIELD_SAMPLES:
         return get_samples(trial, cell, where, column, err);
     }
@@ -268,9 +265,8 @@ static ak_status get_field(ak_trial *trial, int column, char *cell, const char *
 static ak_status get_cell(ak_trial *trial, int column, char *cell, const char *where, ak_error *err)
 {
     if (column == ID_COLUMN) {
-        return cell[0] == 0 || (ak_text_int(&trial->id, cell) && trial->id >= 0)
-                   ? AK_OK
-                   : bad_cell(where, column, "an integer", cell, err);
+        const bool good = cell[0] == 0 || (ak_text_int(&trial->id, cell) && trial->id >= 0);
+        return check_cell(good, where, column, "an integer", cell, err);
     }
     /* A configuration without parameters is an empty text (see read_row). In all other columns
        empty means unknown. */

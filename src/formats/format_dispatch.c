@@ -65,17 +65,14 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
     return status;
 }
 
-/* Returns the position of a configuration in the table, or -1 if it is not in the table. `config`
-   is the index by which the result names the configuration. */
-static json_int_t place_in(const json_t *table, const json_t *config)
+size_t ak_format_place_in(const json_t *table, const json_t *config)
 {
-    for (size_t i = 0; i < json_array_size(table); i++) {
-        if (json_is_integer(config) &&
-            json_integer_value(json_array_get(table, i)) == json_integer_value(config)) {
-            return (json_int_t)i;
+    AK_EACH(one, json_object_get(table, "configs")) {
+        if (json_is_integer(config) && json_integer_value(one) == json_integer_value(config)) {
+            return one_at + 1;
         }
     }
-    return -1;
+    return 0;
 }
 
 static bool copy_member(json_t *to, const char *as, const json_t *from, const char *key)
@@ -92,12 +89,12 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
                                  "the archived result of 'tune --sizes' is damaged "
                                  "(an entry has no size): tune again")
                        : ak_config_text_to_json(&size, text, "result: size", err));
-    json_int_t at = place_in(table, json_object_get(one, "config"));
-    AK_FAIL_IF(at < 0, err, AK_CORRUPT,
+    const size_t at = ak_format_place_in(table, json_object_get(one, "config"));
+    AK_FAIL_IF(at == 0, err, AK_CORRUPT,
                "the archived result of 'tune --sizes' is damaged (a size has no "
                "configuration): tune again");
     bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
-                ak_json_set(object, "config", json_integer(at)) &&
+                ak_json_set_count(object, "config", at - 1) &&
                 copy_member(object, "loss", one, "loss") &&
                 copy_member(object, "loss_ci", one, "loss_ci") &&
                 copy_member(object, "loss_verdict", one, "loss_verdict") &&
@@ -126,10 +123,9 @@ static ak_status check_entry(ak_archive *archive, const source *from, const json
 static ak_status lists_of(json_t *configs, json_t *sizes, ak_archive *archive, const source *from,
                           ak_error *err)
 {
-    const json_t *table = json_object_get(json_object_get(from->result, "table"), "configs");
+    const json_t *table = json_object_get(from->result, "table");
     const json_t *all = json_object_get(from->result, "configs");
-    const json_t *list = json_object_get(from->result, "sizes");
-    AK_EACH(one, table) {
+    AK_EACH(one, json_object_get(table, "configs")) {
         json_int_t at = json_integer_value(one);
         json_t *config = json_array_get(all, (size_t)at);
         AK_DO(config == NULL
@@ -137,11 +133,11 @@ static ak_status lists_of(json_t *configs, json_t *sizes, ak_archive *archive, c
               : json_array_append(configs, config) != 0 ? ak_fail_memory(err)
                                                         : AK_OK);
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
+    AK_EACH(one, json_object_get(from->result, "sizes")) {
         json_t *entry = NULL;
-        AK_DO(size_entry(&entry, json_array_get(list, i), table, err));
+        AK_DO(size_entry(&entry, one, table, err));
         AK_DO(ak_stored(ak_json_append(sizes, entry), err));
-        AK_DO(check_entry(archive, from, json_array_get(list, i), err));
+        AK_DO(check_entry(archive, from, one, err));
     }
     return AK_OK;
 }

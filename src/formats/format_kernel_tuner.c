@@ -270,31 +270,24 @@ static ak_status take_size(ak_trial *task, const json_t *size, const char *path,
     return ak_config_text_from_json(&task->size, object, NULL, path, err);
 }
 
-/* Restores the task, with the names of its sizes, from the member OWN if the file has it. A text
-   that is missing there, such as the device of some recordings, stays as it is. */
-static ak_status take_own(ak_trial *task, const json_t *file, const char *path, ak_error *err)
-{
-    json_t *own = NULL;
-    AK_DO(ak_json_object_or_null(&own, file, OWN, path, err));
-    return ak_format_take_texts(task, own, own_texts, path, err);
-}
-
 static ak_status take_head(ak_trial *task, const json_t **order, const json_t **cache,
                            const json_t *file, const char *path, ak_error *err)
 {
     const char *device, *kernel;
-    json_t *keys = NULL, *entries = NULL;
+    json_t *keys = NULL, *entries = NULL, *own = NULL;
     AK_DO(ak_json_string(&kernel, file, "kernel_name", path, err));
     AK_DO(ak_json_string_or(&device, file, "device_name", "", path, err));
     AK_DO(ak_json_array_or_null(&keys, file, "tune_params_keys", path, err));
     AK_DO(ak_json_object_or_null(&entries, file, "cache", path, err));
-    if (keys == NULL || entries == NULL) {
-        AK_DO(ak_fail(err, AK_INVALID, "%s: \"%s\" is missing: this is not a Kernel Tuner cache",
-                      path, keys == NULL ? "tune_params_keys" : "cache"));
-    }
+    AK_FAIL_IF(keys == NULL || entries == NULL, err, AK_INVALID,
+               "%s: \"%s\" is missing: this is not a Kernel Tuner cache", path,
+               keys == NULL ? "tune_params_keys" : "cache");
     AK_DO(ak_trial_set_text(&task->kernel, kernel, err));
     AK_DO(ak_trial_set_text(&task->device, device, err));
-    AK_DO(take_own(task, file, path, err));
+    /* OWN has the names of the sizes, too. A text that is missing there, such as the device of some
+       recordings, stays as it is. */
+    AK_DO(ak_json_object_or_null(&own, file, OWN, path, err));
+    AK_DO(ak_format_take_texts(task, own, own_texts, path, err));
     if (task->size == NULL) {
         AK_DO(take_size(task, json_object_get(file, "problem_size"), path, err));
     }

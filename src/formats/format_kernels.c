@@ -111,18 +111,11 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
     AK_FAIL_IF(json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0, err,
                AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
     static const char *const others[] = {"id", "ci_ms"};
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *value = json_object_get(entry, others[i]);
-        good = good && (value == NULL ||
-                        json_object_set(object, others[i], (json_t *)(uintptr_t)value) == 0);
-    }
-    for (size_t i = 0; i < AK_FIELD_COUNT && good; i++) {
-        const char *name = ak_fields[i].name;
+    static const char *const apart[] = {"kernel", "config", "ci_low_ms", "ci_high_ms", NULL};
+    for (size_t i = 0; i < AK_FIELD_COUNT + AK_COUNT(others) && good; i++) {
+        const char *name = i < AK_FIELD_COUNT ? ak_fields[i].name : others[i - AK_FIELD_COUNT];
         json_t *value = json_object_get(entry, name);
-        bool apart = strcmp(name, "kernel") == 0 || strcmp(name, "config") == 0 ||
-                     strcmp(name, "ci_low_ms") == 0 || strcmp(name, "ci_high_ms") == 0 ||
-                     ak_text_is_one_of(name, shared);
-        if (value != NULL && !apart) {
+        if (value != NULL && !ak_text_is_one_of(name, apart) && !ak_text_is_one_of(name, shared)) {
             good = json_object_set(object, name, value) == 0;
         }
     }

@@ -38,18 +38,6 @@ static void print_literal(ak_buf *out, const ak_value *value)
     ak_buf_print(out, number[0] == '-' ? "(%s)" : "%s", number);
 }
 
-/* Returns what "Let" defines for a name (docs/cuda.md), or NULL. */
-static const char *let_of(const ak_task *task, const char *name)
-{
-    const json_t *let = json_object_get(task->implementation->launch, "Let");
-    AK_EACH(one, let) {
-        if (ak_json_text_is(one, "Name", name)) {
-            return ak_json_text_or_null(one, "Value");
-        }
-    }
-    return NULL;
-}
-
 static void resolve(ak_buf *out, json_t *read, const char *text, const ak_task *task, int depth);
 
 static void resolve_name(ak_buf *out, json_t *read, const char *name, const ak_task *task,
@@ -57,7 +45,8 @@ static void resolve_name(ak_buf *out, json_t *read, const char *name, const ak_t
 {
     size_t parameter;
     ak_value value;
-    const char *let = let_of(task, name);
+    const json_t *lets = json_object_get(task->implementation->launch, "Let"); /* docs/cuda.md */
+    const char *let = ak_json_text_or_null(ak_json_find(lets, "Name", name), "Value");
     if (ak_space_parameter_find(&parameter, task->space, name)) {
         (void)ak_json_set(read, name, json_true());
         ak_buf_puts(out, name);
@@ -136,15 +125,12 @@ static json_t *parameter_of(const ak_parameter *parameter)
         print_literal(&values, &parameter->values[i]);
     }
     ak_buf_putc(&values, ']');
-    json_t *object = json_object();
-    bool good = ak_buf_status(&values, NULL) == AK_OK && object != NULL &&
-                ak_json_set_text(object, "Name", parameter->name) &&
-                ak_json_set_text(object, "Type", type_of(parameter)) &&
-                ak_json_set_text(object, "Values", values.data) &&
-                ak_json_set(object, "Default",
-                            ak_value_json(&parameter->values[parameter->default_index])) &&
-                ak_json_set_text(object, "Description", parameter->description);
-    return ak_json_whole(object, good);
+    return ak_buf_status(&values, NULL) != AK_OK
+               ? NULL
+               : json_pack("{s:s, s:s, s:s, s:o, s:s?}", "Name", parameter->name, "Type",
+                           type_of(parameter), "Values", values.data, "Default",
+                           ak_value_json(&parameter->values[parameter->default_index]),
+                           "Description", parameter->description);
 }
 
 /* Adds a condition unless it reads no parameter, so that the task alone decides it. A condition
@@ -168,7 +154,7 @@ static bool add_condition(json_t *list, const ak_task *task, size_t index)
 
 static json_t *space_of(const ak_task *task)
 {
-    json_t *space = json_object(), *parameters = json_array(), *conditions = json_array();
+    json_t *parameters = json_array(), *conditions = json_array();
     bool good = conditions != NULL;
     for (size_t i = 0; i < ak_space_parameter_count(task->space); i++) {
         ak_json_add(&parameters, parameter_of(ak_space_parameter(task->space, i)));
@@ -176,9 +162,8 @@ static json_t *space_of(const ak_task *task)
     for (size_t i = 0; i < ak_space_condition_count(task->space) && good; i++) {
         good = add_condition(conditions, task, i);
     }
-    good = ak_json_set(space, "TuningParameters", parameters) && good;
-    good = ak_json_set(space, "Conditions", conditions) && good;
-    return ak_json_whole(space, good);
+    return json_pack("{s:o, s:o}", "TuningParameters", parameters, "Conditions",
+                     ak_json_whole(conditions, good));
 }
 
 /* ---- KernelSpecification --------------------------------------------------------------------- */

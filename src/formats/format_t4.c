@@ -77,16 +77,10 @@ static json_t *result_of(const ak_trial *trial, json_t *config)
                   ak_format_ms(trial->propose_ns), "validation", ak_format_ms(trial->check_ns),
                   "benchmark", ak_format_ms(trial->measure_ns), "runtimes",
                   ak_json_reals(trial->samples_ms, trial->sample_count));
-    json_t *result = json_object();
-    bool good = result != NULL && ak_json_set_text(result, "timestamp", trial->timestamp);
-    /* ak_json_set takes ownership of its value even if it fails. */
-    good = ak_json_set(result, "configuration", config) && good;
-    good = ak_json_set(result, "times", times) && good;
-    good = good && ak_json_set_text(result, "invalidity", words[trial->status]) &&
-           ak_json_set(result, "correctness", json_integer(ok ? 1 : 0));
-    good = ak_json_set(result, "measurements", measurements_of(trial, objective)) && good;
-    good = good && ak_json_set(result, "objectives", json_pack("[s]", objective));
-    return ak_json_whole(result, good);
+    return json_pack("{s:s?, s:o, s:o, s:s, s:i, s:o, s:[s]}", "timestamp", trial->timestamp,
+                     "configuration", config, "times", times, "invalidity", words[trial->status],
+                     "correctness", ok ? 1 : 0, "measurements", measurements_of(trial, objective),
+                     "objectives", objective);
 }
 
 static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
@@ -135,7 +129,7 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
 
 /* What a file says about all its results. */
 typedef struct t4_head {
-    ak_trial task;
+    ak_trial *task;
     double unit_ms; /* milliseconds in the unit of times that name none */
 } t4_head;
 
@@ -143,9 +137,9 @@ static ak_status take_task(t4_head *head, const json_t *file, const char *path, 
 {
     json_t *metadata = NULL;
     const char *kernel;
-    ak_trial *task = &head->task;
+    ak_trial *task = head->task;
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", path, err));
-    AK_DO(ak_t4_unit(&head->unit_ms, metadata, "timeunit", path, err));
+    AK_DO(ak_draft_unit(&head->unit_ms, metadata, "timeunit", path, err));
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", path, err));
     AK_DO(kernel[0] == 0 ? ak_t4_name_of_file(&task->kernel, path, err)
                          : ak_trial_set_text(&task->kernel, kernel, err));
@@ -181,7 +175,7 @@ static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms
         const char *name = ak_json_text_or_null(one, "name");
         if (name != NULL && strcmp(name, "time") == 0) {
             double ms = unit_ms;
-            AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
+            AK_DO(ak_draft_unit(&ms, one, "unit", where, err));
             trial->median_ms = ms * ak_json_number_at(one, "value");
             AK_DO(ak_draft_check_time(trial->median_ms, runtimes, unit_ms, where, err));
         } else if (name != NULL && trial->status == AK_TRIAL_OK) {
@@ -198,25 +192,19 @@ static ak_status take_time(ak_trial *trial, const json_t *result, double unit_ms
     return AK_OK;
 }
 
-static ak_status take_status(ak_trial *trial, const json_t *result, const char *where,
-                             ak_error *err)
-{
-    AK_DO(ak_t4_status(&trial->status, result, where, err));
-    return trial->status == AK_TRIAL_OK
-               ? AK_OK
-               : ak_trial_set_text(&trial->reason, ak_json_text_at(result, "invalidity"), err);
-}
-
 static ak_status read_result(ak_trial *trial, const json_t *result, const void *context,
                              const char *where, ak_error *err)
 {
     json_t *config = NULL;
     const t4_head *head = context;
-    AK_DO(json_is_object(result) ? ak_trial_copy(trial, &head->task, err)
+    AK_DO(json_is_object(result) ? ak_trial_copy(trial, head->task, err)
                                  : ak_fail(err, AK_INVALID, "%s must be an object", where));
     AK_DO(ak_json_object(&config, result, "configuration", where, err));
     AK_DO(ak_config_text_from_json(&trial->config, config, NULL, where, err));
-    AK_DO(take_status(trial, result, where, err));
+    AK_DO(ak_t4_status(&trial->status, result, where, err));
+    if (trial->status != AK_TRIAL_OK) {
+        AK_DO(ak_trial_set_text(&trial->reason, ak_json_text_at(result, "invalidity"), err));
+    }
     AK_DO(take_time(trial, result, head->unit_ms, where, err));
     AK_FAIL_IF(trial->status == AK_TRIAL_OK && trial->median_ms <= 0, err, AK_INVALID,
                "%s is correct, but its time is missing or 0", where);
@@ -226,21 +214,17 @@ static ak_status read_result(ak_trial *trial, const json_t *result, const void *
 static ak_status read_t4(ak_import *import, const char *text, size_t length, const char *path,
                          ak_error *err)
 {
-    json_t *file, *results = NULL;
-    t4_head head = {.unit_ms = 1};
+    json_auto_t *file = NULL;
+    json_t *results = NULL;
+    AK_AT_END(ak_trial_clear) ak_trial task = {0};
+    t4_head head = {.task = &task, .unit_ms = 1};
     AK_DO(ak_python_json_parse(&file, text, length, path, err));
-    ak_status status = AK_OK;
-    AK_TRY(ak_json_array_or_null(&results, file, "results", path, err));
-    if (results == NULL) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path));
-    }
-    AK_TRY(take_task(&head, file, path, err));
-    AK_TRY(ak_import_each(import, results, &(ak_entries){path, "result", read_result, &head, false},
-                          err));
-out:
-    ak_trial_clear(&head.task);
-    json_decref(file);
-    return status;
+    AK_DO(ak_json_array_or_null(&results, file, "results", path, err));
+    AK_FAIL_IF(results == NULL, err, AK_INVALID,
+               "%s: \"results\" is missing: this is not a T4 file", path);
+    AK_DO(take_task(&head, file, path, err));
+    return ak_import_each(import, results, &(ak_entries){path, "result", read_result, &head, false},
+                          err);
 }
 
 const ak_format_ops ak_format_t4 = {

@@ -30,14 +30,6 @@ static void id_key(char out[24], int64_t id)
     (void)snprintf(out, 24, "%lld", (long long)id);
 }
 
-/* Refuses a successful trial without a configuration, because it would say nothing. */
-static ak_status check_success(const ak_trial *trial, const char *where, ak_error *err)
-{
-    return trial->status != AK_TRIAL_OK || trial->config != NULL
-               ? AK_OK
-               : ak_fail(err, AK_INVALID, "%s: the status is ok, but \"config\" is missing", where);
-}
-
 /* Limit for the rounding of numbers that a person or another program wrote: a file contradicts
    itself if a value is outside of what it says elsewhere by more than this share. */
 #define ROUNDING 0.01
@@ -233,13 +225,6 @@ static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
     return status;
 }
 
-/* Refuses a text that is no configuration, because no command could use the trial later. */
-static ak_status check_config(const ak_trial *trial, const char *where, ak_error *err)
-{
-    json_auto_t *config = NULL;
-    return ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err);
-}
-
 const char **ak_import_left_out(ak_import *import)
 {
     return &import->archive->left_out;
@@ -265,6 +250,7 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     char key[24];
     size_t parent = 0;
     int64_t old_id = trial->id;
+    json_auto_t *config = NULL;
     id_key(key, trial->parent);
     trial->parent =
         trial->parent != 0 && ak_map_get(&parent, import->ids, key) ? (int64_t)parent : 0;
@@ -280,8 +266,11 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
         AK_DO(ak_trial_set_text(&trial->strategy, "import", err));
     }
     AK_DO(ak_trial_validate(trial, where, err));
-    AK_DO(check_config(trial, where, err));
-    AK_DO(check_success(trial, where, err));
+    /* No command could use a trial later whose text is no configuration, and a successful one
+       without a configuration would say nothing. */
+    AK_DO(ak_config_text_to_json(&config, ak_or_empty(trial->config), where, err));
+    AK_FAIL_IF(trial->status == AK_TRIAL_OK && trial->config == NULL, err, AK_INVALID,
+               "%s: the status is ok, but \"config\" is missing", where);
     AK_DO(check_consistent(trial, where, err));
     AK_DO(check_plausible(import, trial, where, err));
     ak_trial_set_range(trial);

@@ -165,7 +165,7 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
         return AK_OK; /* a value may have a comma of its own */
     }
     AK_EACH(name, order) {
-        char *text = NULL;
+        AK_FREED char *text = NULL;
         const char *word = json_string_value(name), *part = key;
         const json_t *value = word == NULL ? NULL : json_object_get(entry, word);
         const size_t length = strcspn(part, ",");
@@ -174,10 +174,8 @@ ak_status ak_kernel_tuner_agrees(const json_t *file, const char *key, const json
             continue; /* the reader reports a missing value */
         }
         AK_DO(ak_json_text(&text, value, err));
-        (void)ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.*s", where, word,
-                      text, (int)(length < 60 ? length : 60), part);
-        ak_free(text);
-        return AK_INVALID;
+        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is %.60s, but the key says %.*s", where,
+                       word, text, (int)(length < 60 ? length : 60), part);
     }
     return AK_OK;
 }

@@ -14,6 +14,13 @@ typedef struct reader {
     ak_map *refuted; /* the configurations that a trial refutes: their times do not count */
 } reader;
 
+static void reader_clear(reader *r)
+{
+    ak_map_free(r->refuted);
+    ak_trial_clear(&r->first);
+    ak_free(r->environment);
+}
+
 /* Returns whether a trial belongs to r->environment. Unless that is "", the filter has selected
    such trials already. */
 static bool is_of(const reader *r, const ak_trial *trial)
@@ -67,33 +74,23 @@ static ak_status take(void *context, const ak_trial *trial, ak_error *err)
 
 ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err)
 {
-    reader r = {.draft = draft, .refuted = ak_map_new()};
-    ak_archive *archive = NULL;
+    AK_AT_END(reader_clear) reader r = {.draft = draft, .refuted = ak_map_new()};
+    AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_archive_filter all = {0};
-    ak_status status = ak_made(r.refuted, err);
-    AK_TRY(status);
-    AK_TRY(ak_archive_open_copy(&archive, path, err));
-    AK_TRY(ak_archive_take(archive, &all, look, &r, err));
+    AK_DO(ak_made(r.refuted, err));
+    AK_DO(ak_archive_open_copy(&archive, path, err));
+    AK_DO(ak_archive_take(archive, &all, look, &r, err));
     /* The archive may hold only searches on a recording. */
     if (r.first.kernel == NULL) {
         all.simulated = true;
-        AK_TRY(ak_archive_take(archive, &all, look, &r, err));
+        AK_DO(ak_archive_take(archive, &all, look, &r, err));
     }
-    AK_TRY(ak_draft_text(&draft->recording->kernel, r.first.kernel, err));
-    AK_TRY(ak_draft_text(&draft->recording->device, r.first.device, err));
-    AK_TRY(ak_draft_text(&draft->recording->size, r.first.size, err));
-    AK_TRY(ak_draft_text(&draft->recording->implementation, r.first.implementation, err));
-    AK_TRY(ak_draft_text(&draft->recording->dtype, r.first.dtype, err));
-    AK_TRY(ak_draft_text(&draft->recording->choices, r.first.choices, err));
-    AK_TRY(ak_draft_objective(draft, "time", err));
+    for (const char *const *name = ak_task_texts; *name != NULL; name++) {
+        AK_DO(ak_draft_text(ak_draft_member(draft, *name), *ak_trial_text(&r.first, *name), err));
+    }
+    AK_DO(ak_draft_objective(draft, "time", err));
     all.device = r.first.device;
     all.environment = r.environment == NULL || r.environment[0] == 0 ? NULL : r.environment;
-    AK_TRY(ak_archive_take(archive, &all, note_refuted, &r, err));
-    AK_TRY(ak_archive_take(archive, &all, take, &r, err));
-out:
-    ak_map_free(r.refuted);
-    ak_trial_clear(&r.first);
-    ak_free(r.environment);
-    ak_archive_close(archive);
-    return status;
+    AK_DO(ak_archive_take(archive, &all, note_refuted, &r, err));
+    return ak_archive_take(archive, &all, take, &r, err);
 }

@@ -84,18 +84,8 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     if (own == NULL) {
         return AK_OK;
     }
-    const struct {
-        const char *key;
-        char **to;
-    } members[] = {{"implementation", &draft->recording->implementation},
-                   {"size", &draft->recording->size},
-                   {"dtype", &draft->recording->dtype},
-                   {"choices", &draft->recording->choices}};
-    for (size_t i = 0; i < AK_COUNT(members); i++) {
-        const char *text;
-        AK_DO(ak_json_string_or(&text, own, members[i].key, NULL, where, err));
-        AK_DO(text == NULL ? AK_OK : ak_draft_text(members[i].to, text, err));
-    }
+    static const char *const texts[] = {"implementation", "size", "dtype", "choices", NULL};
+    AK_DO(ak_draft_take_texts(draft, own, texts, err));
     AK_DO(ak_rank_text(&draft->recording->stated_rank, own, "rank", where, err));
     AK_DO(ak_json_object_or_null(&facts, own, "facts", where, err));
     draft->facts = json_incref(facts);

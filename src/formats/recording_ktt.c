@@ -9,11 +9,6 @@
 
 static const char *const spent[] = {"TotalDuration", "TotalOverhead", NULL};
 
-static const struct {
-    const char *name;
-    double ms;
-} units[] = {{"Nanoseconds", 1e-6}, {"Microseconds", 1e-3}, {"Milliseconds", 1}, {"Seconds", 1e3}};
-
 static const ak_draft_word words[] = {{"Ok", AK_TRIAL_OK},
                                       {"ComputationFailed", AK_TRIAL_LAUNCH_ERROR},
                                       {"ValidationFailed", AK_TRIAL_WRONG_RESULT},
@@ -24,17 +19,10 @@ static const ak_draft_word words[] = {{"Ok", AK_TRIAL_OK},
 static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *metadata = NULL;
-    const char *unit = NULL, *device = NULL;
+    const char *device = NULL;
     AK_DO(ak_json_object_or_null(&metadata, file, "Metadata", draft->where, err));
-    AK_DO(ak_json_string_or(&unit, metadata, "TimeUnit", "Milliseconds", draft->where, err));
+    AK_DO(ak_draft_unit(ms, metadata, "TimeUnit", draft->where, err));
     AK_DO(ak_json_string_or(&device, metadata, "Device", "", draft->where, err));
-    const size_t unit_count = AK_COUNT(units);
-    const size_t at = AK_FIND(units, unit_count, name, unit);
-    AK_FAIL_IF(at == unit_count, err, AK_INVALID,
-               "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
-               "Milliseconds, Seconds",
-               draft->where, unit);
-    *ms = units[at].ms;
     AK_DO(ak_draft_text(&draft->recording->device, device, err));
     AK_DO(ak_draft_text(&draft->recording->kernel, "", err));
     return ak_draft_objective(draft, "time", err);
@@ -85,7 +73,7 @@ static ak_status take_result(ak_record *record, ak_draft *draft, const json_t *r
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
 {
     const json_t *results = json_object_get(file, "Results");
-    double ms = 0;
+    double ms = 1;
     AK_DO(take_head(&ms, draft, file, err));
     AK_EACH(result, results) {
         char where[512];

@@ -32,27 +32,6 @@ ak_status ak_t4_status(ak_trial_status *out, const json_t *result, const char *w
                : AK_OK;
 }
 
-static const struct {
-    const char *name;
-    double ms;
-} units[] = {{"s", 1e3},         {"seconds", 1e3},       {"ms", 1},    {"milliseconds", 1},
-             {"miliseconds", 1}, /* Kernel Tuner spells it so */
-             {"us", 1e-3},       {"microseconds", 1e-3}, {"ns", 1e-6}, {"nanoseconds", 1e-6}};
-
-ak_status ak_t4_unit(double *ms, const json_t *object, const char *key, const char *where,
-                     ak_error *err)
-{
-    const char *unit = NULL;
-    AK_DO(ak_json_string_or(&unit, object, key, "", where, err));
-    const size_t at = AK_FIND(units, AK_COUNT(units), name, unit);
-    AK_FAIL_IF(unit[0] != 0 && at == AK_COUNT(units), err, AK_INVALID,
-               "%s: \"%s\" is \"%.40s\", not one of: s, seconds, ms, milliseconds, us, "
-               "microseconds, ns, nanoseconds",
-               where, key, unit);
-    *ms = unit[0] == 0 ? *ms : units[at].ms;
-    return AK_OK;
-}
-
 /* A time may differ from the runtimes, because it may be a mean without the first launch, but not
    by more than this factor. */
 #define TIME_FACTOR 10
@@ -118,7 +97,7 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
         const bool is_time = name != NULL && strcmp(name, "time") == 0;
         double ms = unit_ms;
         if (name != NULL && strcmp(name, recording->objective) == 0) {
-            AK_DO(is_time ? ak_t4_unit(&ms, one, "unit", where, err) : AK_OK);
+            AK_DO(is_time ? ak_draft_unit(&ms, one, "unit", where, err) : AK_OK);
             record->value = json_number_value(value) * (is_time ? ms : 1);
             failed = failed || json_is_null(value); /* Python wrote NaN */
             const char *unit = ak_json_text_at(one, "unit");
@@ -126,7 +105,7 @@ static ak_status take_value(ak_record *record, const ak_draft *draft, const json
                 AK_DO(ak_draft_text(&recording->unit, unit, err));
             }
         } else if (is_time) {
-            AK_DO(ak_t4_unit(&ms, one, "unit", where, err));
+            AK_DO(ak_draft_unit(&ms, one, "unit", where, err));
             record->ms = json_number_value(value) * ms;
         }
         AK_DO(is_time ? ak_draft_check_time(json_number_value(value) * ms, runtimes, unit_ms, where,
@@ -154,27 +133,13 @@ static ak_status take_objective(ak_draft *draft, const json_t *results, ak_error
 static ak_status take_head(double *unit_ms, ak_draft *draft, const json_t *file, ak_error *err)
 {
     json_t *metadata = NULL;
-    ak_recording *recording = draft->recording;
     const char *kernel = NULL, *where = draft->where;
-    const struct {
-        const char *key;
-        char **to;
-    } members[] = {{"device", &recording->device},
-                   {"size", &recording->size},
-                   {"implementation", &recording->implementation},
-                   {"dtype", &recording->dtype},
-                   {"choices", &recording->choices}};
     AK_DO(ak_json_object_or_null(&metadata, file, "metadata", where, err));
-    AK_DO(ak_t4_unit(unit_ms, metadata, "timeunit", where, err));
+    AK_DO(ak_draft_unit(unit_ms, metadata, "timeunit", where, err));
     AK_DO(ak_json_string_or(&kernel, metadata, "kernel_name", "", where, err));
     AK_DO(kernel[0] == 0 ? ak_t4_name_of_file(&draft->recording->kernel, where, err)
                          : ak_draft_text(&draft->recording->kernel, kernel, err));
-    for (size_t i = 0; i < AK_COUNT(members); i++) {
-        const char *text;
-        AK_DO(ak_json_string_or(&text, metadata, members[i].key, "", where, err));
-        AK_DO(ak_draft_text(members[i].to, text, err));
-    }
-    return AK_OK;
+    return ak_draft_take_texts(draft, metadata, ak_task_texts + 1, err);
 }
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
