@@ -2,6 +2,7 @@
    or, if the objective is not the time, of merit by it: above 1 the best is better. */
 #include "report/headline.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/device_name.h"
@@ -16,25 +17,6 @@
 #define CHANGES_TOLD 6
 /* At most this many bytes of the first line of a reason are shown. */
 #define REASON_TOLD 300
-
-typedef struct speaker {
-    ak_headline *headline;
-    const ak_report_model *model;
-    ak_status status;
-    ak_error *err;
-} speaker;
-
-/* Adds a sentence and takes ownership of the buffer. An empty sentence is left out. */
-static void say(speaker *s, const char *topic, ak_buf *text)
-{
-    if (s->status == AK_OK && text->length > 0) {
-        size_t at = s->headline->count;
-        s->status = ak_buf_take(&s->headline->text[at], text, s->err);
-        s->headline->topic[at] = topic;
-        s->headline->count += s->status == AK_OK ? 1 : 0;
-    }
-    ak_buf_free(text);
-}
 
 static void print_interval(ak_buf *out, double low, double high)
 {
@@ -63,13 +45,9 @@ void ak_headline_ms(ak_buf *out, double ms)
 static const json_t *winner_of(const json_t *finish)
 {
     ak_finish_order order;
-    AK_EACH(one, finish) {
-        if (ak_json_text_is(one, "name", "tuned")) {
-            return one;
-        }
-    }
     ak_finish_order_of(&order, finish);
-    return order.ranks > 0 ? json_array_get(finish, order.list[0]) : NULL;
+    const json_t *tuned = ak_json_find(finish, "name", "tuned");
+    return tuned != NULL || order.ranks == 0 ? tuned : json_array_get(finish, order.list[0]);
 }
 
 /* Returns whether the finish found a candidate faster or slower than the reference, which means
@@ -177,14 +155,13 @@ static void print_libraries(ak_buf *out, const json_t *result, const json_t *bes
     ak_buf_puts(out, out->length == 0 ? "" : ".");
 }
 
-static void say_speeds(speaker *s)
+static void print_speeds(ak_buf *out, const ak_report_model *model)
 {
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const json_t *best = winner_of(json_object_get(s->model->result, "contestants"));
-    print_default(&text, best, s->model);
-    print_libraries(&text, best == NULL ? NULL : s->model->result, best, s->model->objective,
-                    false);
-    say(s, "speed", &text);
+    const json_t *best = winner_of(json_object_get(model->result, "contestants"));
+    if (model->best.found) {
+        print_default(out, best, model);
+        print_libraries(out, best == NULL ? NULL : model->result, best, model->objective, false);
+    }
 }
 
 ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_trial *trial,
@@ -213,88 +190,80 @@ ak_status ak_archive_evidence(char **out_text, ak_archive *archive, const ak_tri
 
 /* ---- the other sentences --------------------------------------------------------------------- */
 
-static void say_best(speaker *s)
+static void print_best(ak_buf *out, const ak_report_model *model)
 {
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const ak_report_best *best = &s->model->best;
+    const ak_report_best *best = &model->best;
+    if (json_is_array(json_object_get(model->result, "sizes"))) {
+        return;
+    }
     if (!best->found) {
-        const char *why = s->model->count == 0      ? ""
-                          : s->model->ok_count == 0 ? "No configuration was successful."
-                                                    : "Every configuration that was timed failed "
-                                                      "a later check.";
-        ak_buf_puts(&text, why);
-        say(s, "best", &text);
+        ak_buf_puts(out, model->count == 0      ? ""
+                         : model->ok_count == 0 ? "No configuration was successful."
+                                                : "Every configuration that was timed failed a "
+                                                  "later check.");
         return;
     }
-    ak_buf_puts(&text, "The best configuration takes ");
-    ak_headline_ms(&text, best->ms);
+    ak_buf_puts(out, "The best configuration takes ");
+    ak_headline_ms(out, best->ms);
     if (best->high_ms > best->low_ms) {
-        ak_buf_puts(&text, " (95 % interval ");
-        ak_headline_ms(&text, best->low_ms);
-        ak_buf_puts(&text, " to ");
-        ak_headline_ms(&text, best->high_ms);
-        ak_buf_puts(&text, ")");
+        ak_buf_puts(out, " (95 % interval ");
+        ak_headline_ms(out, best->low_ms);
+        ak_buf_puts(out, " to ");
+        ak_headline_ms(out, best->high_ms);
+        ak_buf_puts(out, ")");
     }
-    if (ak_device_is_recorded(s->model->run.device)) {
-        ak_buf_puts(&text, ", by the recording: nothing was measured now.");
-        say(s, "best", &text);
-        return;
-    }
-    ak_buf_puts(&text, best->from_finish ? ", measured again at the end beside the others."
-                       : best->again
-                           ? ", measured again during the search; the tables of trials have its "
-                             "first time."
-                           : ", measured once, during the search: the fastest of many is partly "
-                             "luck.");
-    say(s, "best", &text);
+    ak_buf_puts(out, ak_device_is_recorded(model->run.device)
+                         ? ", by the recording: nothing was measured now."
+                     : best->from_finish ? ", measured again at the end beside the others."
+                     : best->again
+                         ? ", measured again during the search; the tables of trials have its "
+                           "first time."
+                         : ", measured once, during the search: the fastest of many is partly "
+                           "luck.");
 }
 
 /* Says that the default failed. This concerns all users who do not tune, because they run the
    default. */
-static void say_default(speaker *s)
+static void print_failed_default(ak_buf *out, const ak_report_model *model)
 {
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const ak_trial *failed = s->model->default_failed;
+    const ak_trial *failed = model->default_failed;
     if (failed != NULL) {
         const char *reason = ak_or_empty(failed->reason);
-        ak_buf_puts(&text, "The default configuration failed (");
+        ak_buf_puts(out, "The default configuration failed (");
         for (const char *p = ak_trial_status_text(failed->status); *p != 0; p++) {
-            ak_buf_putc(&text, *p == '_' ? ' ' : *p);
+            ak_buf_putc(out, *p == '_' ? ' ' : *p);
         }
         const size_t line = strcspn(reason, "\n");
         const size_t length = ak_utf8_cut(reason, line < REASON_TOLD ? line : REASON_TOLD);
-        ak_buf_print(&text, ")%s%.*s%s", length == 0 ? "" : ": ", (int)length, reason,
+        ak_buf_print(out, ")%s%.*s%s", length == 0 ? "" : ": ", (int)length, reason,
                      length == 0 || reason[length - 1] != '.' ? "." : "");
     }
-    say(s, "default", &text);
 }
 
-static void say_roofline(speaker *s)
+static void print_roofline(ak_buf *out, const ak_report_model *model)
 {
     char rate[AK_REAL_BYTES], limit[AK_REAL_BYTES];
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const ak_placement *p = &s->model->best.placement;
-    if (s->model->best.found && p->efficiency > 0) {
-        ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
+    const ak_placement *p = &model->best.placement;
+    if (model->best.found && p->efficiency > 0) {
+        ak_buf_print(out, "It reaches %.1f %% of the roofline", p->efficiency * 100);
         if (p->memory_bound && p->bandwidth_gbs > 0 && p->efficiency > 1) {
-            ak_buf_print(&text, ": %s GB/s, where memory has %s, because %s.",
+            ak_buf_print(out, ": %s GB/s, where memory has %s, because %s.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
                          ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS),
                          ak_efficiency_doubt(p->efficiency, true));
         } else if (p->memory_bound && p->bandwidth_gbs > 0) {
-            ak_buf_print(&text, ": %s of the %s GB/s of %s, which is the limit.",
+            ak_buf_print(out, ": %s of the %s GB/s of %s, which is the limit.",
                          ak_number_figure(rate, p->gbs, AK_DIGITS),
                          ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS),
                          p->cache ? "a cache" : "memory");
         } else if (!p->memory_bound && p->peak_tflops > 0) {
-            ak_buf_print(&text, ": %s of the %s TFLOP/s of arithmetic, which is the limit.",
+            ak_buf_print(out, ": %s of the %s TFLOP/s of arithmetic, which is the limit.",
                          ak_number_figure(rate, p->tflops, AK_DIGITS),
                          ak_number_figure(limit, p->peak_tflops, AK_DIGITS));
         } else {
-            ak_buf_print(&text, ", bound by %s.", p->memory_bound ? "memory" : "compute");
+            ak_buf_print(out, ", bound by %s.", p->memory_bound ? "memory" : "compute");
         }
     }
-    say(s, "roofline", &text);
 }
 
 static void print_change(ak_buf *out, const ak_report_change *change)
@@ -331,24 +300,20 @@ static void print_change(ak_buf *out, const ak_report_change *change)
     ak_buf_print(out, " in %zu pair%s)", change->pairs, plural);
 }
 
-static void say_changes(speaker *s)
+static void print_changes(ak_buf *out, const ak_report_model *model)
 {
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const ak_report_model *model = s->model;
     if (model->change_count > 0) {
-        ak_buf_print(&text,
-                     "It changes %zu of %zu parameter%s of the default: ", model->change_count,
+        ak_buf_print(out, "It changes %zu of %zu parameter%s of the default: ", model->change_count,
                      model->matrix.column_count, ak_plural(model->matrix.column_count));
         for (size_t i = 0; i < model->change_count && i < CHANGES_TOLD; i++) {
-            ak_buf_puts(&text, i == 0 ? "" : ", ");
-            print_change(&text, &model->changes[i]);
+            ak_buf_puts(out, i == 0 ? "" : ", ");
+            print_change(out, &model->changes[i]);
         }
-        ak_buf_puts(&text, model->change_count > CHANGES_TOLD ? " and others." : ".");
+        ak_buf_puts(out, model->change_count > CHANGES_TOLD ? " and others." : ".");
     } else if (model->best.found && model->default_config != NULL &&
                strcmp(model->best.config, model->default_config) == 0) {
-        ak_buf_puts(&text, "It is the default configuration.");
+        ak_buf_puts(out, "It is the default configuration.");
     }
-    say(s, "changes", &text);
 }
 
 /* Longer durations are cut to this number of seconds. A record may hold any number, and this one
@@ -397,67 +362,59 @@ void ak_headline_nearness(ak_buf *out, const ak_report_model *model)
     }
 }
 
-static void say_search(speaker *s)
+static void print_search(ak_buf *out, const ak_report_model *model)
 {
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    const ak_report_model *model = s->model;
     const size_t own = model->count - model->resumed;
     if (own > 0) {
-        ak_buf_print(&text, "%zu configuration%s tried", own, own == 1 ? " was" : "s were");
+        ak_buf_print(out, "%zu configuration%s tried", own, own == 1 ? " was" : "s were");
         if (model->seconds > 0) {
-            ak_buf_puts(&text, " in ");
-            put_duration(&text, model->seconds);
+            ak_buf_puts(out, " in ");
+            put_duration(out, model->seconds);
         }
-        ak_buf_print(&text, ", of which %zu failed", own - model->by_status[AK_TRIAL_OK]);
-        ak_headline_nearness(&text, model);
-        ak_buf_puts(&text, ".");
+        ak_buf_print(out, ", of which %zu failed", own - model->by_status[AK_TRIAL_OK]);
+        ak_headline_nearness(out, model);
+        ak_buf_puts(out, ".");
     }
-    say(s, "search", &text);
 }
 
-static void say_sizes(speaker *s)
+static void print_changed(ak_buf *out, const ak_report_model *model)
 {
-    const bool timed = strcmp(s->model->objective, "time") == 0;
-    ak_buf sizes = AK_BUF(SENTENCE_MAX), libraries = AK_BUF(SENTENCE_MAX);
-    ak_headline_sizes(&sizes, s->model->result, timed);
-    ak_headline_libraries(&libraries, s->model->result, timed);
-    say(s, "sizes", &sizes);
-    say(s, "libraries", &libraries);
-}
-
-static void say_changed(speaker *s)
-{
-    ak_buf text = AK_BUF(SENTENCE_MAX);
-    if (s->model->changed != NULL) {
-        ak_buf_print(&text,
+    if (model->changed != NULL) {
+        ak_buf_print(out,
                      "The kernel has changed since this run: 'autokernel tune %s' measures it as "
                      "it is.",
-                     s->model->changed);
+                     model->changed);
     }
-    say(s, "since then", &text);
 }
+
+/* The sentences in their order. A function that prints nothing leaves its sentence out. */
+static const struct {
+    const char *topic;
+    void (*print)(ak_buf *out, const ak_report_model *model);
+} sentences[] = {{"sizes", ak_headline_sizes},
+                 {"libraries", ak_headline_libraries},
+                 {"best", print_best},
+                 {"speed", print_speeds},
+                 {"default", print_failed_default},
+                 {"roofline", print_roofline},
+                 {"changes", print_changes},
+                 {"search", print_search},
+                 {"since then", print_changed}};
 
 ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_error *err)
 {
-    *out = (ak_headline){0};
-    speaker s = {.headline = out, .model = model, .status = AK_OK, .err = err};
-    if (json_is_array(json_object_get(model->result, "sizes"))) {
-        say_sizes(&s);
-    } else {
-        say_best(&s);
+    AK_AT_END(ak_headline_clear) ak_headline headline = {0};
+    static_assert(AK_COUNT(sentences) <= AK_HEADLINE_MAX, "a headline has room for all");
+    for (size_t i = 0; i < AK_COUNT(sentences); i++) {
+        AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(SENTENCE_MAX);
+        sentences[i].print(&text, model);
+        if (text.length > 0) {
+            AK_DO(ak_buf_take(&headline.text[headline.count], &text, err));
+            headline.topic[headline.count++] = sentences[i].topic;
+        }
     }
-    if (model->best.found) {
-        say_speeds(&s);
-    }
-    say_default(&s);
-    say_roofline(&s);
-    say_changes(&s);
-    say_search(&s);
-    say_changed(&s);
-    if (s.status != AK_OK) {
-        ak_headline_clear(out);
-    }
-    return s.status;
+    AK_GIVE(out, headline);
+    return AK_OK;
 }
 
 void ak_headline_clear(ak_headline *headline)

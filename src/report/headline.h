@@ -40,11 +40,11 @@ ak_sizes_lost ak_sizes_lost_of(const json_t *result);
 
 /* Says how many sizes were tuned and what the table loses; prints nothing if the result has no
    sizes. */
-void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed);
+void ak_headline_sizes(ak_buf *out, const ak_report_model *model);
 /* Compares the dispatch table with the fastest library of each size (with an objective other than
    the time, the best). Where the table was not compared, it compares the size's best configuration
    instead. Prints nothing if no size has a library. */
-void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed);
+void ak_headline_libraries(ak_buf *out, const ak_report_model *model);
 
 /* ---- pictures in characters (picture.c) ------------------------------------------------------ */
 

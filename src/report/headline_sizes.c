@@ -28,8 +28,10 @@ ak_sizes_lost ak_sizes_lost_of(const json_t *result)
     return lost;
 }
 
-void ak_headline_sizes(ak_buf *out, const json_t *result, bool timed)
+void ak_headline_sizes(ak_buf *out, const ak_report_model *model)
 {
+    const json_t *result = model->result;
+    const bool timed = strcmp(model->objective, "time") == 0;
     const size_t sizes = json_array_size(json_object_get(result, "sizes"));
     const json_t *table = json_object_get(result, "table");
     const size_t configs = json_array_size(json_object_get(table, "configs"));
@@ -105,11 +107,12 @@ static void print_decided(ak_buf *out, const beside *b, bool timed)
     }
 }
 
-void ak_headline_libraries(ak_buf *out, const json_t *result, bool timed)
+void ak_headline_libraries(ak_buf *out, const ak_report_model *model)
 {
+    const bool timed = strcmp(model->objective, "time") == 0;
     beside b = {.least_at = "", .most_at = ""};
     const char *library = timed ? "fastest" : "best";
-    AK_EACH(one, json_object_get(result, "sizes")) {
+    AK_EACH(one, json_object_get(model->result, "sizes")) {
         add_size(&b, one);
     }
     if (b.decided > b.ties) {

@@ -43,14 +43,6 @@ json_t *ak_page_sections(const ak_sections *sections)
     return list;
 }
 
-static ak_status sections_json(json_t **out, const ak_report_model *model, ak_error *err)
-{
-    AK_AT_END(ak_sections_clear) ak_sections sections = {0};
-    AK_DO(ak_sections_build(&sections, model, err));
-    *out = ak_page_sections(&sections);
-    return ak_made(*out, err);
-}
-
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static ak_status headline_json(json_t **out, const ak_report_model *model, ak_error *err)
@@ -139,16 +131,17 @@ static json_t *talk_json(const json_t *conversation)
 
 ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err)
 {
-    json_auto_t *sections = NULL, *headline = NULL;
+    AK_AT_END(ak_sections_clear) ak_sections sections = {0};
+    json_auto_t *headline = NULL;
     json_auto_t *report = ak_report_object(model);
     AK_DO(ak_stored(report != NULL && cut_failures(report), err));
     AK_DO(headline_json(&headline, model, err));
-    AK_DO(sections_json(&sections, model, err));
-    *out = json_pack("{s:i, s:s, s:O, s:O, s:o, s:s?, s:o, s:o, s:O?, s:O}", "schema", 1, "kind",
+    AK_DO(ak_sections_build(&sections, model, err));
+    *out = json_pack("{s:i, s:s, s:O, s:O, s:o, s:s?, s:o, s:o, s:O?, s:o}", "schema", 1, "kind",
                      "run", "headline", headline, "report", report, "changes", changes_json(model),
                      "default", model->default_config, "trials", ak_page_trials(model), "talk",
                      model->conversation == NULL ? json_null() : talk_json(model->conversation),
-                     "worth", model->worth, "sections", sections);
+                     "worth", model->worth, "sections", ak_page_sections(&sections));
     return ak_made(*out, err);
 }
 

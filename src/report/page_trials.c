@@ -2,12 +2,11 @@
    into a file of a few megabytes. */
 #include "report/page.h"
 
-#include <time.h>
-
 #include "archive/field.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "formats/format.h"
 
 #define DIGITS_OF_TIMES 6
 #define DIGITS          4
@@ -110,42 +109,12 @@ static double resumed_at(const choice *c, size_t at)
     return c->at[at] < c->model->resumed ? 1 : 0;
 }
 
-/* Reads the seconds since 1970 from "2026-11-21T10:54:22.123Z"; false for another form. */
-static bool read_utc(double *out, const char *text)
-{
-    static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
-    int part[7] = {0};
-    size_t at = 0;
-    if (text == NULL || strlen(text) != sizeof form - 1) {
-        return false;
-    }
-    for (size_t i = 0; form[i] != 0; i++) {
-        bool digit = text[i] >= '0' && text[i] <= '9';
-        if (form[i] == 'd' ? !digit : text[i] != form[i]) {
-            return false;
-        }
-        if (form[i] == 'd') {
-            part[at] = 10 * part[at] + (text[i] - '0');
-        } else {
-            at++;
-        }
-    }
-    struct tm utc = {.tm_year = part[0] - 1900,
-                     .tm_mon = part[1] - 1,
-                     .tm_mday = part[2],
-                     .tm_hour = part[3],
-                     .tm_min = part[4],
-                     .tm_sec = part[5]};
-    *out = (double)timegm(&utc) + part[6] / 1e3;
-    return true;
-}
-
 /* Returns when the trial was complete, in seconds since the run began; 0 if it is not known. */
 static double since_start(const choice *c, size_t at)
 {
     double start, end;
-    bool known = read_utc(&start, c->model->run.started) &&
-                 read_utc(&end, trial_of(c, at)->timestamp) && end >= start;
+    bool known = ak_format_seconds(&start, c->model->run.started) &&
+                 ak_format_seconds(&end, trial_of(c, at)->timestamp) && end >= start;
     return known ? end - start : 0;
 }
 

@@ -27,20 +27,15 @@ typedef struct ak_report_step {
     const ak_trial *trial;
 } ak_report_step;
 
-typedef struct ak_report_author {
-    const char *strategy, *model; /* model "": no language model */
-    size_t proposed, ok;
-    double best_ms; /* 0: none was ok */
-} ak_report_author;
-
-/* A device that measured some of the trials. Texts are borrowed from the trials. */
-typedef struct ak_report_device {
-    const char *name, *uuid; /* uuid "" if it has none */
+/* Trials of one author or of one device. Texts are borrowed from the trials. */
+typedef struct ak_report_group {
+    const char *name;   /* the strategy, or the device's name */
+    const char *detail; /* the language model, or the device's uuid; "" if there is none */
     size_t trials, ok;
     double best_ms; /* 0: none was ok */
     double mhz;     /* sum of the clocks of trials that recorded one */
     size_t clocked; /* number of these trials */
-} ak_report_device;
+} ak_report_group;
 
 /* How often a parameter has a value among the best trials (ak_report_model.top_count) and among all
    successful ones. Texts are borrowed from the matrix. */
@@ -86,9 +81,9 @@ typedef struct ak_report_model {
     size_t within_5, within_1; /* evaluations until the best so far was within 5 % and 1 % of the
                                   best of all; 0: none was ok */
     ak_importance importance;
-    ak_report_author *authors;
+    ak_report_group *authors; /* who proposed, in the order of their first trials */
     size_t author_count;
-    ak_report_device *devices; /* in the order of their first trials */
+    ak_report_group *devices; /* which devices measured, in the same order */
     size_t device_count;
     ak_report_value *values; /* by parameter, in alphabetical order, the value most frequent among
                                 the best first; only parameters with several values */
@@ -132,6 +127,8 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err);
    runs of its single sizes are counted. */
 size_t ak_report_tried(const ak_report_model *model);
 const size_t *ak_report_by_status(const ak_report_model *model);
+/* Returns the best trial of a configuration; NULL if there is none, as for NULL. */
+const ak_trial *ak_report_trial_of(const ak_report_model *model, const char *config);
 /* Returns whether the run resumed this trial, one of model->trials. */
 bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial);
 /* Returns the seconds of the run that belong to no stage of a trial: starting, making the

@@ -148,21 +148,21 @@ static json_t *step_item(const ak_report_model *model, size_t i)
 
 static json_t *author_item(const ak_report_model *model, size_t i)
 {
-    const ak_report_author *author = &model->authors[i];
-    return json_pack("{s:s, s:s?, s:I, s:I, s:o}", "strategy", author->strategy, "model",
-                     *author->model == 0 ? NULL : author->model, "proposed",
-                     (json_int_t)author->proposed, "ok", (json_int_t)author->ok, "best_ms",
+    const ak_report_group *author = &model->authors[i];
+    return json_pack("{s:s, s:s?, s:I, s:I, s:o}", "strategy", author->name, "model",
+                     *author->detail == 0 ? NULL : author->detail, "proposed",
+                     (json_int_t)author->trials, "ok", (json_int_t)author->ok, "best_ms",
                      ak_json_known(author->best_ms));
 }
 
 static json_t *device_item(const ak_report_model *model, size_t i)
 {
-    const ak_report_device *device = &model->devices[i];
+    const ak_report_group *device = &model->devices[i];
     double mhz = device->clocked > 0 ? device->mhz / (double)device->clocked : 0;
     return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o}", "device", device->name, "uuid",
-                     *device->uuid == 0 ? NULL : device->uuid, "trials", (json_int_t)device->trials,
-                     "ok", (json_int_t)device->ok, "best_ms", ak_json_known(device->best_ms),
-                     "sm_clock_mhz", ak_json_known(mhz));
+                     *device->detail == 0 ? NULL : device->detail, "trials",
+                     (json_int_t)device->trials, "ok", (json_int_t)device->ok, "best_ms",
+                     ak_json_known(device->best_ms), "sm_clock_mhz", ak_json_known(mhz));
 }
 
 static json_t *value_item(const ak_report_model *model, size_t i)

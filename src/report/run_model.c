@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "archive/config_text.h"
+#include "archive/field.h"
 #include "archive/overview.h"
 #include "base/device_name.h"
 #include "base/map.h"
@@ -160,6 +161,16 @@ const size_t *ak_report_by_status(const ak_report_model *model)
     return model->elsewhere > 0 ? model->elsewhere_by_status : model->by_status;
 }
 
+const ak_trial *ak_report_trial_of(const ak_report_model *model, const char *config)
+{
+    size_t i = 0;
+    while (i < model->ok_count &&
+           !(config != NULL && strcmp(model->ranking[i]->config, config) == 0)) {
+        i++;
+    }
+    return i < model->ok_count ? model->ranking[i] : NULL;
+}
+
 bool ak_report_is_resumed(const ak_report_model *model, const ak_trial *trial)
 {
     return (size_t)(trial - model->trials) < model->resumed;
@@ -191,8 +202,10 @@ static int by_count(const void *a, const void *b)
     return x->count == y->count ? strcmp(x->reason, y->reason) : x->count > y->count ? -1 : 1;
 }
 
-static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error *err)
+static ak_status group_failures(ak_report_model *model, ak_error *err)
 {
+    AK_AT_END(ak_map_free_at) ak_map *groups = ak_map_new();
+    AK_DO(ak_made(groups, err));
     AK_DO(AK_NEW(model->failures, model->count, err));
     for (size_t i = model->resumed; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
@@ -214,53 +227,36 @@ static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error
     return AK_OK;
 }
 
-static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error *err)
+/* Groups the run's own trials by two of their texts. A trial without the first is left out, unless
+   `all` are wanted. */
+static ak_status group_trials(ak_report_group **out, size_t *count, const ak_report_model *model,
+                              const char *const names[2], bool all, ak_error *err)
 {
-    AK_DO(AK_NEW(model->authors, model->count, err));
+    AK_AT_END(ak_map_free_at) ak_map *groups = ak_map_new();
+    AK_DO(ak_made(groups, err));
+    AK_DO(AK_NEW(*out, model->count, err));
     for (size_t i = model->resumed; i < model->count; i++) {
         const ak_trial *trial = &model->trials[i];
-        const char *strategy = ak_or_empty(trial->strategy);
-        const char *name = ak_or_empty(trial->model);
+        const char *name = *ak_trial_text(trial, names[0]);
+        const char *detail = ak_or_empty(*ak_trial_text(trial, names[1]));
         size_t at;
-        AK_DO(find_group(&at, groups, strategy, name, err));
-        ak_report_author *author = &model->authors[at];
-        author->strategy = strategy;
-        author->model = name;
-        model->author_count = ak_map_count(groups);
-        author->proposed++;
+        if (name == NULL && !all) {
+            continue;
+        }
+        AK_DO(find_group(&at, groups, ak_or_empty(name), detail, err));
+        ak_report_group *group = &(*out)[at];
+        group->name = ak_or_empty(name);
+        group->detail = detail;
+        group->trials++;
+        group->mhz += trial->sm_clock_mhz;
+        group->clocked += trial->sm_clock_mhz > 0 ? 1 : 0;
         if (trial->status == AK_TRIAL_OK) {
-            author->ok++;
-            bool better = author->best_ms <= 0 || trial->median_ms < author->best_ms;
-            author->best_ms = better ? trial->median_ms : author->best_ms;
+            bool better = group->best_ms <= 0 || trial->median_ms < group->best_ms;
+            group->ok++;
+            group->best_ms = better ? trial->median_ms : group->best_ms;
         }
     }
-    return AK_OK;
-}
-
-static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error *err)
-{
-    AK_DO(AK_NEW(model->devices, model->count, err));
-    for (size_t i = model->resumed; i < model->count; i++) {
-        const ak_trial *trial = &model->trials[i];
-        const char *uuid = ak_or_empty(trial->device_uuid);
-        size_t at;
-        if (trial->measured_on == NULL) {
-            continue; /* the trial reached no device, or another program did not record it */
-        }
-        AK_DO(find_group(&at, groups, trial->measured_on, uuid, err));
-        ak_report_device *device = &model->devices[at];
-        device->name = trial->measured_on;
-        device->uuid = uuid;
-        model->device_count = ak_map_count(groups);
-        device->trials++;
-        device->mhz += trial->sm_clock_mhz;
-        device->clocked += trial->sm_clock_mhz > 0 ? 1 : 0;
-        if (trial->status == AK_TRIAL_OK) {
-            device->ok++;
-            bool better = device->best_ms <= 0 || trial->median_ms < device->best_ms;
-            device->best_ms = better ? trial->median_ms : device->best_ms;
-        }
-    }
+    *count = ak_map_count(groups);
     return AK_OK;
 }
 
@@ -367,14 +363,10 @@ static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_err
     const char *config = ak_json_text_or_null(won, "config");
     AK_DO(take_first_right(model, archive, err));
     if (config != NULL && ak_json_positive_at(won, "ms") > 0) {
-        const ak_trial *trial = NULL;
-        for (size_t i = 0; i < model->ok_count && trial == NULL; i++) {
-            trial = strcmp(model->ranking[i]->config, config) == 0 ? model->ranking[i] : NULL;
-        }
         *best = (ak_report_best){
             .found = true,
             .config = config,
-            .trial = trial,
+            .trial = ak_report_trial_of(model, config),
             .ms = ak_json_positive_at(won, "ms"),
             .value = ak_json_positive_at(won, "value"),
             .low_ms = ak_json_number_in(won, "ci_ms", 0),
@@ -413,11 +405,9 @@ static ak_status choose_best(ak_report_model *model, ak_archive *archive, ak_err
    the configuration of the trial that has the strategy "default". */
 static void find_default(ak_report_model *model)
 {
-    AK_EACH(one, json_object_get(model->result, "contestants")) {
-        if (ak_json_text_is(one, "name", "default")) {
-            model->default_config = ak_json_text_or_null(one, "config");
-        }
-    }
+    const json_t *candidates = json_object_get(model->result, "contestants");
+    model->default_config =
+        ak_json_text_or_null(ak_json_find(candidates, "name", "default"), "config");
     for (size_t i = 0; i < model->count && model->default_trial == NULL; i++) {
         const ak_trial *trial = &model->trials[i];
         bool is = model->default_config == NULL
@@ -470,14 +460,6 @@ static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, a
     return ak_report_command(model, err);
 }
 
-/* Calls a function that groups the trials, with a new map, and frees the map. */
-static ak_status with_map(ak_status (*group)(ak_report_model *, ak_map *, ak_error *),
-                          ak_report_model *model, ak_error *err)
-{
-    AK_AT_END(ak_map_free_at) ak_map *groups = ak_map_new();
-    return groups == NULL ? ak_fail_memory(err) : group(model, groups, err);
-}
-
 static bool stop(void *any, const ak_call *call)
 {
     (void)call;
@@ -525,9 +507,12 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_DO(read_resumed(&model, archive, err));
     AK_DO(ak_archive_take(archive, &filter, keep_trial, &model, err));
     AK_DO(rank(&model, err));
-    AK_DO(with_map(group_failures, &model, err));
-    AK_DO(with_map(group_authors, &model, err));
-    AK_DO(with_map(group_devices, &model, err));
+    AK_DO(group_failures(&model, err));
+    AK_DO(group_trials(&model.authors, &model.author_count, &model,
+                       (const char *const[]){"strategy", "model"}, true, err));
+    /* A trial without a device reached none, or another program did not record it. */
+    AK_DO(group_trials(&model.devices, &model.device_count, &model,
+                       (const char *const[]){"measured_on", "device_uuid"}, false, err));
     AK_DO(ak_matrix_of(&model.matrix, model.trials, model.count, err));
     AK_DO(compare_values(&model, err));
     AK_DO(ak_importance_of(&model.importance, model.trials, model.count, err));

@@ -44,20 +44,28 @@ void ak_section_table(ak_section_builder *b, const char *title, const char *head
     va_end(args);
 }
 
+/* Returns a copy of a text that lives as long as the sections, as valid UTF-8; NULL, with the
+   builder's status, if the builder failed before or there is no memory. */
+static char *keep(ak_section_builder *b, const char *text)
+{
+    AK_FREED char *clean = b->status == AK_OK ? ak_utf8_clean(text) : NULL;
+    char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
+    if (b->status == AK_OK) {
+        b->status = ak_made(kept, b->err);
+    }
+    return kept;
+}
+
 void ak_section_cell(ak_section_builder *b, const char *text)
 {
-    if (b->status != AK_OK) {
-        return;
+    ak_section *s = b->section;
+    char *kept = keep(b, text);
+    if (b->status == AK_OK) {
+        b->status = AK_GROW(s->cells, &s->capacity, s->cell_count + 1, b->err);
     }
-    char *clean = ak_utf8_clean(text);
-    char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
-    ak_free(clean);
-    b->status = kept == NULL ? ak_fail_memory(b->err)
-                             : AK_GROW(b->section->cells, &b->section->capacity,
-                                       b->section->cell_count + 1, b->err);
     if (b->status == AK_OK) {
         ak_plain_line(kept);
-        b->section->cells[b->section->cell_count++] = kept;
+        s->cells[s->cell_count++] = kept;
     }
 }
 
@@ -126,12 +134,7 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
     va_start(args, format);
     AK_AT_END(ak_buf_free) ak_buf out = formatted(b, format, args);
     va_end(args);
-    char *clean = ak_utf8_clean(ak_or_empty(out.data));
-    char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
-    ak_free(clean);
-    if (kept == NULL && b->status == AK_OK) {
-        b->status = ak_fail_memory(b->err);
-    }
+    char *kept = keep(b, out.data);
     if (kept != NULL) {
         ak_plain_line(kept);
     }
@@ -155,11 +158,7 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
         b->status = ak_buf_status(picture, b->err);
     }
     if (b->status == AK_OK && picture->length > 0) {
-        char *clean = ak_utf8_clean(picture->data);
-        char *kept =
-            clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
-        ak_free(clean);
-        b->status = ak_made(kept, b->err);
+        char *kept = keep(b, picture->data);
         b->section->picture = kept;
         while (kept != NULL && *kept != 0) {
             char *line_end = kept + strcspn(kept, "\n"), after = *line_end;

@@ -21,7 +21,7 @@ void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *mode
 
 void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model)
 {
-    if (model->device_count == 0 || (model->device_count == 1 && model->devices[0].uuid[0] == 0)) {
+    if (model->device_count == 0 || (model->device_count == 1 && *model->devices[0].detail == 0)) {
         return; /* the overview of the run already names the device */
     }
     ak_section_table(b, "Devices", "device", ">trials", ">ok", ">best ms", ">mean SM MHz", "uuid",
@@ -31,14 +31,14 @@ void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model
             "The devices shared the trials of the search; the finish ran on the run's device.";
     }
     for (size_t i = 0; i < model->device_count; i++) {
-        const ak_report_device *device = &model->devices[i];
+        const ak_report_group *device = &model->devices[i];
         ak_section_cell(b, device->name);
         ak_section_cellf(b, "%zu", device->trials);
         ak_section_cellf(b, "%zu", device->ok);
         ak_section_value(b, device->best_ms);
         ak_section_figure(b, "%.0f",
                           device->clocked > 0 ? device->mhz / (double)device->clocked : 0);
-        ak_section_cell(b, device->uuid);
+        ak_section_cell(b, device->detail);
     }
 }
 

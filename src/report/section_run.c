@@ -286,17 +286,6 @@ static void add_name(ak_section_builder *b, const json_t *one, size_t rank)
     }
 }
 
-/* Returns the id of the best trial of a configuration; 0 if there is none, as for NULL. */
-static int64_t trial_of(const ak_report_model *model, const char *config)
-{
-    for (size_t i = 0; config != NULL && i < model->ok_count; i++) {
-        if (strcmp(model->ranking[i]->config, config) == 0) {
-            return model->ranking[i]->id;
-        }
-    }
-    return 0;
-}
-
 static void add_finish(ak_section_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "contestants");
@@ -320,9 +309,9 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         ak_section_interval(b, ak_json_number_in(one, "ci_ms", 0),
                             ak_json_number_in(one, "ci_ms", 1));
         ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(words, one));
-        const int64_t trial = trial_of(model, config);
-        if (reason != NULL && trial > 0) {
-            ak_section_cellf(b, "failed: %s: trial #%" PRId64 ", %s", reason, trial, config);
+        const ak_trial *trial = ak_report_trial_of(model, config);
+        if (reason != NULL && trial != NULL) {
+            ak_section_cellf(b, "failed: %s: trial #%" PRId64 ", %s", reason, trial->id, config);
         } else if (reason != NULL) {
             ak_section_cellf(b, "failed: %s%s%s", reason, config == NULL ? "" : ": ",
                              ak_or_empty(config));
@@ -485,10 +474,10 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_table(b, "Who proposed", "strategy", "model", ">proposed", ">ok", ">best ms", NULL);
     for (size_t i = 0; i < model->author_count && i < AK_REPORT_ROWS_MAX; i++) {
-        const ak_report_author *author = &model->authors[i];
-        ak_section_cell(b, *author->strategy == 0 ? "(not recorded)" : author->strategy);
-        ak_section_cell(b, *author->model == 0 ? "-" : author->model);
-        ak_section_cellf(b, "%zu", author->proposed);
+        const ak_report_group *author = &model->authors[i];
+        ak_section_cell(b, *author->name == 0 ? "(not recorded)" : author->name);
+        ak_section_cell(b, *author->detail == 0 ? "-" : author->detail);
+        ak_section_cellf(b, "%zu", author->trials);
         ak_section_cellf(b, "%zu", author->ok);
         ak_section_value(b, author->best_ms);
     }

@@ -3,6 +3,7 @@
    the size's winner, and how much slower the winners are at other sizes. */
 
 #include "archive/config_text.h"
+#include "formats/format.h"
 #include "report/headline.h"
 #include "report/section_builder.h"
 
@@ -40,19 +41,6 @@ static void sizes_cell(ak_section_builder *b, const json_t *object, const char *
 {
     const double count = ak_json_positive_at(object, key);
     ak_section_cell_if(b, count > 0, "%.0f size%s", count, ak_plural((size_t)count));
-}
-
-/* Returns the number of a configuration in the table, from 1; 0 if the table does not have it. */
-static size_t place_of(const json_t *table, const json_t *config)
-{
-    const json_t *list = json_object_get(table, "configs");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (json_is_integer(config) &&
-            json_integer_value(json_array_get(list, i)) == json_integer_value(config)) {
-            return i + 1;
-        }
-    }
-    return 0;
 }
 
 /* Says how much slower, or worse by the objective, the table is than tuning each size, and for how
@@ -115,7 +103,7 @@ static void add_each(ak_section_builder *b, const json_t *result, const json_t *
     b->section->note = "Speed is that of the size's own winner relative to the library. Loss is "
                        "relative to that winner, measured again beside it.";
     AK_EACH(one, sizes) {
-        size_t place = place_of(table, json_object_get(one, "config"));
+        size_t place = ak_format_place_in(table, json_object_get(one, "config"));
         ak_section_cell(b, text_of(one, "size"));
         if (!by_time) {
             ak_section_figure(b, "%.4g", ak_json_number_at(one, "value"));

@@ -205,6 +205,15 @@ static void add_refuted(ak_section_builder *b, const ak_versions *v)
     }
 }
 
+/* Adds a row of the table of changes that shows no line of a file. */
+static void add_note(ak_section_builder *b, const char *name, const char *text)
+{
+    ak_section_cell(b, name);
+    ak_section_cell(b, "");
+    ak_section_cell(b, "");
+    ak_section_cell(b, text);
+}
+
 /* Adds the changed lines of one file. */
 static void add_lines(ak_section_builder *b, const char *name, const char *before,
                       const char *after)
@@ -242,10 +251,7 @@ static void add_file(ak_section_builder *b, const ak_pack_file *before, const ak
         add_lines(b, file->name, before->data, after->data);
     } else if (before->length != after->length ||
                memcmp(before->data, after->data, after->length) != 0) {
-        ak_section_cell(b, file->name);
-        ak_section_cell(b, "");
-        ak_section_cell(b, "");
-        ak_section_cell(b, "(other data)");
+        add_note(b, file->name, "(other data)");
     }
 }
 
@@ -289,10 +295,7 @@ static void add_changes(ak_section_builder *b, const ak_versions *v, size_t at)
         }
     }
     if (b->status == AK_OK && b->section->cell_count == 0) {
-        ak_section_cell(b, "-");
-        ak_section_cell(b, "");
-        ak_section_cell(b, "");
-        ak_section_cell(b, "the archive has not kept the sources of both");
+        add_note(b, "-", "the archive has not kept the sources of both");
     }
 }
 

@@ -23,8 +23,9 @@ static void assert_words(const char *sizes, const char *wanted, const char *libr
     (void)snprintf(text, sizeof text, "{\"table\": {\"configs\": [0]}, \"sizes\": [%s]}", sizes);
     result = json_loads(text, 0, NULL);
     assert_non_null(result);
-    ak_headline_sizes(&words, result, true);
-    ak_headline_libraries(&others, result, true);
+    const ak_report_model model = {.result = result, .objective = "time"};
+    ak_headline_sizes(&words, &model);
+    ak_headline_libraries(&others, &model);
     assert_string_equal(words.data, wanted);
     assert_string_equal(others.data == NULL ? "" : others.data, libraries);
     ak_buf_free(&words);

@@ -75,17 +75,14 @@ ak.run_of = function (data) {
 
 function config_table(run, changed) {
     const memory = run.report.roofline && run.report.roofline.bound === "memory";
-    const rate = memory ? "gbs" : "tflops", number = (name) => (i) => run.column(name, i);
-    const figure = (name, title, show, hint) => run.has(name) ? {
-        name: title, right: true, hint, value: (i) => ak.known(run.column(name, i))
-            ? run.column(name, i) : null,
-        cell: (i) => ak.known(run.column(name, i)) ? show(run.column(name, i)) : "-",
-    } : null;
+    const rate = memory ? "gbs" : "tflops";
+    const figure = (name, title, show, hint) => run.has(name) ? ak.figure(title,
+        (i) => ak.known(run.column(name, i)) ? run.column(name, i) : null,
+        (v) => v === null ? "-" : show(v), {hint}) : null;
     const columns = [
         {name: "evaluation", right: true, value: run.evaluation},
         {name: "status", value: (i) => run.status(i).replace(/_/g, " ")},
-        {name: "ms", right: true, value: (i) => run.ok(i) ? run.ms(i) : null,
-            cell: (i) => run.ok(i) ? ak.number(run.ms(i)) : "-"},
+        ak.figure("ms", (i) => run.ok(i) ? run.ms(i) : null, (v) => ak.number(v)),
         {name: "95 % interval", right: true,
             value: (i) => run.column("high_ms", i) > run.column("low_ms", i) ? run.column("low_ms", i) : null,
             cell: (i) => run.column("high_ms", i) > run.column("low_ms", i)
@@ -168,16 +165,20 @@ function section(parent, contents, id, title, fill) {
     contents.append(ak.el("a", {href: "#" + id}, title));
 }
 
+/* Returns the head of a page: its title with further words, lines of text, and the contents. */
+const page_header = (title, words, lines, contents) => ak.el("header", null,
+    ak.el("div", {class: "top"}, ak.el("h1", null, title,
+        words === "" ? null : ak.el("span", null, " " + words)), ak.theme_button()),
+    lines.map((line) => ak.el("p", {class: "dim"}, line)), contents);
+
 function header(run, contents) {
     const r = run.report.run, [kernel, ...rest] = title_of(run);
-    return ak.el("header", null,
-        ak.el("div", {class: "top"}, ak.el("h1", null, kernel,
-            ak.el("span", null, " " + rest.join(" "))), ak.theme_button()),
-        ak.el("p", {class: "dim"}, `run ${r.id}, ${r.implementation || "no implementation"}, ` +
+    return page_header(kernel, rest.join(" "),
+        [`run ${r.id}, ${r.implementation || "no implementation"}, ` +
             `${r.strategy || (run.report.sizes ? "many sizes" : "strategy not recorded")}, ` +
             /* The clock of a recording begins in 1970, so its times are not shown. */
             (r.device.startsWith("sim:") ? "on a recording" : `started ${ak.when(r.started)} UTC`) +
-            ({running: ", still running", killed: ", killed", unknown: ", not ended"}[r.state] || "")),
+            ({running: ", still running", killed: ", killed", unknown: ", not ended"}[r.state] || "")],
         contents);
 }
 

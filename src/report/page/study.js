@@ -69,8 +69,7 @@ function arm_table(study) {
     return ak.table([
         {name: "arm", value: (a) => a.arm},
         {name: "runs", right: true, value: (a) => a.runs},
-        {name: "quality", right: true, value: (a) => last(a) ? last(a).quality : null,
-            cell: (a) => last(a) ? ak.number(last(a).quality, 4) : "-"},
+        ak.figure("quality", (a) => last(a) ? last(a).quality : null, (v) => ak.number(v, 4)),
         {name: "95 % interval", right: true, value: (a) => last(a) ? last(a).low : null,
             cell: (a) => last(a) && last(a).low !== null
                 ? `${ak.number(last(a).low, 4)} .. ${ak.number(last(a).high, 4)}` : "-"},
@@ -85,12 +84,8 @@ function arm_table(study) {
     ], study.arms, {caption: "What each arm reached; means over its runs", sort: [2, true]}).element;
 }
 
-function study_header(page, title, words, contents) {
-    return ak.el("header", null,
-        ak.el("div", {class: "top"}, ak.el("h1", null, title, ak.el("span", null, " " + words)),
-            ak.theme_button()),
-        page.ended ? ak.el("p", {class: "dim"}, `ended ${ak.when(page.ended)} UTC`) : null, contents);
-}
+const study_header = (page, title, words, contents) =>
+    page_header(title, words, page.ended ? [`ended ${ak.when(page.ended)} UTC`] : [], contents);
 
 function repeat_section(add, page) {
     add("again", "How to repeat it", (host) => host.append(

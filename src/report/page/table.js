@@ -203,7 +203,6 @@ ak.table = function (columns, rows, options = {}) {
             state.filter = text;
             fill();
         },
-        filter_text: () => state.filter,
     };
 };
 
@@ -211,13 +210,16 @@ ak.table = function (columns, rows, options = {}) {
 ak.figure = (name, value, show, more) =>
     ({name, right: true, value, cell: (row) => show(value(row)), ...more});
 
+/* Returns the cells of a section row by row. */
+ak.section_rows = function (section) {
+    const width = section.headers === null ? 2 : section.headers.length;
+    return Array.from({length: section.cells.length / width}, (_, k) =>
+        section.cells.slice(k * width, (k + 1) * width));
+};
+
 /* Returns a section of the report as an element: a list of pairs, or a table with headers. */
 ak.section_table = function (section) {
-    const width = section.headers === null ? 2 : section.headers.length;
-    const rows = [];
-    for (let i = 0; i < section.cells.length; i += width) {
-        rows.push(section.cells.slice(i, i + width));
-    }
+    const rows = ak.section_rows(section);
     if (section.headers === null) {
         return ak.el("dl", null, rows.map(([label, text]) =>
             [ak.el("dt", null, label), ak.el("dd", null, text)]));

@@ -94,8 +94,7 @@ ak.number = function (value, digits = 4) {
         return value.toExponential(digits - 1);
     }
     const text = value.toFixed(Math.min(Math.max(digits - 1 - size, 0), 12));
-    return size < 4 ? text : text.replace(/^(-?\d+)/, (all) =>
-        all.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+    return size < 4 ? text : ak.count(text);
 };
 
 /* Writes a ratio of speeds with three decimals, or one decimal from 10 on; below 0.1 and from 10^6
@@ -116,7 +115,7 @@ ak.interval = function (value, low, high) {
     if (!ak.known(low) || !(high > low)) {
         return ak.ms(value);
     }
-    const [scale, unit] = value >= 1000 ? [0.001, "s"] : value < 0.1 ? [1000, "µs"] : [1, "ms"];
+    const [scale, unit] = ak.unit_of(value);
     return `${ak.number(value * scale)} ${unit} (${ak.number(low * scale)} to ` +
         `${ak.number(high * scale)})`;
 };
@@ -148,7 +147,8 @@ ak.roofline_hint = "share of what the device can do; above 100 % the data stay i
 /* Writes a time of the archive as "2026-11-22 20:52:18". */
 ak.when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
 
-/* Writes a whole number with thin spaces between groups of three digits. */
+/* Writes a number, given as a number or a text, with thin spaces between groups of three digits
+   before its decimal point. */
 ak.count = (count) => String(count).replace(/^-?\d+/, (whole) =>
     whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 

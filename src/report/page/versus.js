@@ -51,10 +51,8 @@ function draw_common(host, page) {
 ak.draw_page.versus = function (main, page) {
     const contents = ak.el("nav", {"aria-label": "sections"});
     const name = (side) => `${side.kernel} ${side.size} on ${side.device}`;
-    main.replaceChildren(ak.el("header", null,
-        ak.el("div", {class: "top"}, ak.el("h1", null, "Two runs"), ak.theme_button()),
-        ak.el("p", {class: "dim"}, `A: ${page.a.id}, ${name(page.a)}`),
-        ak.el("p", {class: "dim"}, `B: ${page.b.id}, ${name(page.b)}`), contents));
+    main.replaceChildren(page_header("Two runs", "", [`A: ${page.a.id}, ${name(page.a)}`,
+        `B: ${page.b.id}, ${name(page.b)}`], contents));
     page.sections.filter((s) => s.cells.length > 0).forEach((s, k) => {
         section(main, contents, `section-${k}`, s.title, (host) => {
             if (s.note) {
@@ -118,10 +116,7 @@ function draw_versions(host, page) {
 /* Returns a table of the lines that were removed and added. Each has a colour and, for readers who
    cannot see it, a sign. */
 function draw_lines(s) {
-    const rows = [];
-    for (let i = 0; i < s.cells.length; i += 4) {
-        rows.push(s.cells.slice(i, i + 4));
-    }
+    const rows = ak.section_rows(s);
     return ak.el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": s.note},
         ak.el("table", {class: "lines"}, ak.el("tbody", null, rows.map(([file, line, kind, text], k) =>
             [k === 0 || rows[k - 1][0] !== file ? ak.el("tr", null, ak.el("th",
@@ -133,10 +128,8 @@ function draw_lines(s) {
 
 ak.draw_page.versions = function (main, page) {
     const contents = ak.el("nav", {"aria-label": "sections"});
-    main.replaceChildren(ak.el("header", null,
-        ak.el("div", {class: "top"}, ak.el("h1", null, page.kernel,
-            ak.el("span", null, ` ${page.size} on ${page.device}, over its versions`)),
-        ak.theme_button()), contents));
+    main.replaceChildren(page_header(page.kernel,
+        `${page.size} on ${page.device}, over its versions`, [], contents));
     page.sections.filter((s) => s.cells.length > 0).forEach((s, k) => {
         section(main, contents, `section-${k}`, s.title, (host) => {
             host.append(ak.el("p", {class: "note"}, s.note));
