@@ -201,18 +201,13 @@ static json_t *argument_of(const ak_task *task, size_t index)
     const ak_argument_spec *argument = &task->problem->arguments[index];
     ak_dtype dtype = ak_task_argument_dtype(task, index);
     bool constant = argument->fill == AK_FILL_CONSTANT || argument->access == AK_ACCESS_OUT;
-    json_t *object = json_object();
-    bool good = object != NULL && ak_json_set_text(object, "Name", argument->name) &&
-                ak_json_set_text(object, "Type", type_name(dtype)) &&
-                ak_json_set_count(object, "TypeSize", ak_dtype_bytes(dtype)) &&
-                ak_json_set_text(object, "MemoryType", "Vector") &&
-                ak_json_set_count(object, "Size", task->shape.elements[index]) &&
-                ak_json_set_text(object, "AccessType", access[argument->access]) &&
-                ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
-    good = good && (!constant ||
-                    ak_json_set_real(object, "FillValue",
-                                     argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a));
-    return ak_json_whole(object, good);
+    const double fill = argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a;
+    json_t *object =
+        json_pack("{s:s, s:s, s:I, s:s, s:I, s:s, s:s}", "Name", argument->name, "Type",
+                  type_name(dtype), "TypeSize", (json_int_t)ak_dtype_bytes(dtype), "MemoryType",
+                  "Vector", "Size", (json_int_t)task->shape.elements[index], "AccessType",
+                  access[argument->access], "FillType", constant ? "Constant" : "Random");
+    return ak_json_whole(object, !constant || ak_json_set_real(object, "FillValue", fill));
 }
 
 static bool add_arguments(json_t *kernel, const ak_task *task)

@@ -23,6 +23,8 @@ ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *e
    This function and the next one return NULL if memory ran out. */
 json_t *ak_page_trials(const ak_report_model *model);
 
+struct ak_sections; /* section.h */
+
 /* Returns sections as an array of objects. */
 json_t *ak_page_sections(const struct ak_sections *sections);
 

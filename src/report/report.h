@@ -138,14 +138,15 @@ double ak_report_rest(const ak_report_model *model);
 /* Returns a new object, the json report; NULL if memory ran out. */
 json_t *ak_report_object(const ak_report_model *model);
 
-struct ak_sections; /* section.h */
+struct ak_section; /* section.h */
 
-/* A format has one of the two functions; the other is NULL. `width` is the number of columns of a
-   screen, for the formats that people read; with 0, lines are not folded. */
+/* A format has either `render` or `print_section`, and then perhaps `print_head`. `width` is the
+   number of columns of a screen, for the formats that people read; with 0, lines are not folded. */
 typedef struct ak_report_ops {
     const char *name;
     ak_status (*render)(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err);
-    void (*print)(ak_buf *out, const char *title, const struct ak_sections *sections, size_t width);
+    void (*print_head)(ak_buf *out, const char *title);
+    void (*print_section)(ak_buf *out, const struct ak_section *section, size_t width);
 } ak_report_ops;
 
 #define X(name) extern const ak_report_ops ak_report_##name;

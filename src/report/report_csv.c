@@ -4,8 +4,9 @@
 
 #include "base/csv.h"
 
-static void put_section(ak_buf *out, const ak_section *section)
+static void print_section(ak_buf *out, const ak_section *section, size_t width)
 {
+    (void)width;
     bool pairs = section->headers[0] == NULL;
     for (size_t i = 0; i < section->cell_count; i++) {
         size_t row = i / section->columns, c = i % section->columns;
@@ -21,14 +22,11 @@ static void put_section(ak_buf *out, const ak_section *section)
     }
 }
 
-static void print(ak_buf *out, const char *title, const ak_sections *sections, size_t width)
+static void print_head(ak_buf *out, const char *title)
 {
     (void)title;
-    (void)width;
     ak_buf_puts(out, "section,row,column,value\n");
-    for (size_t i = 0; i < sections->count; i++) {
-        put_section(out, &sections->items[i]);
-    }
 }
 
-const ak_report_ops ak_report_csv = {.name = "csv", .print = print};
+const ak_report_ops ak_report_csv = {
+    .name = "csv", .print_head = print_head, .print_section = print_section};

@@ -66,8 +66,9 @@ static void put_row(ak_buf *out, const char *const *cells, size_t columns)
     ak_buf_puts(out, "|\n");
 }
 
-static void put_section(ak_buf *out, const ak_section *section)
+static void print_section(ak_buf *out, const ak_section *section, size_t width)
 {
+    (void)width;
     ak_buf_puts(out, out->length == 0 ? "## " : "\n## ");
     put_escaped(out, section->title);
     ak_buf_puts(out, "\n\n");
@@ -87,15 +88,12 @@ static void put_section(ak_buf *out, const ak_section *section)
     }
 }
 
-static void print(ak_buf *out, const char *title, const ak_sections *sections, size_t width)
+static void print_head(ak_buf *out, const char *title)
 {
-    (void)width;
     ak_buf_puts(out, "# autokernel: ");
     put_escaped(out, title);
     ak_buf_puts(out, "\n");
-    for (size_t i = 0; i < sections->count; i++) {
-        put_section(out, &sections->items[i]);
-    }
 }
 
-const ak_report_ops ak_report_md = {.name = "md", .print = print};
+const ak_report_ops ak_report_md = {
+    .name = "md", .print_head = print_head, .print_section = print_section};

@@ -39,7 +39,7 @@ static void put_picture(ak_buf *out, const char *picture)
     }
 }
 
-static void put_section(ak_buf *out, const ak_section *section, size_t width)
+static void print_section(ak_buf *out, const ak_section *section, size_t width)
 {
     static_assert(AK_COLUMNS_MAX <= AK_LAYOUT_COLUMNS_MAX, "a section is a table");
     ak_layout table = {.headers = section->headers[0] == NULL ? NULL : section->headers,
@@ -64,12 +64,4 @@ static void put_section(ak_buf *out, const ak_section *section, size_t width)
     }
 }
 
-static void print(ak_buf *out, const char *title, const ak_sections *sections, size_t width)
-{
-    (void)title;
-    for (size_t i = 0; i < sections->count; i++) {
-        put_section(out, &sections->items[i], width);
-    }
-}
-
-const ak_report_ops ak_report_text = {.name = "text", .print = print};
+const ak_report_ops ak_report_text = {.name = "text", .print_section = print_section};

@@ -34,6 +34,17 @@ static ak_status find_format(const ak_report_ops **out, size_t *width, const cha
     return AK_OK;
 }
 
+static void print_sections(ak_buf *out, const ak_report_ops *ops, const char *title,
+                           const ak_sections *sections, size_t width)
+{
+    if (ops->print_head != NULL) {
+        ops->print_head(out, title);
+    }
+    for (size_t i = 0; i < sections->count; i++) {
+        ops->print_section(out, &sections->items[i], width);
+    }
+}
+
 static ak_status print_run(ak_buf *out, const ak_report_ops *ops, const ak_report_model *model,
                            size_t width, ak_error *err)
 {
@@ -41,7 +52,7 @@ static ak_status print_run(ak_buf *out, const ak_report_ops *ops, const ak_repor
     AK_DO(ak_sections_build(&sections, model, err));
     /* The title is the kernel's name. The first section has it in its second pair, without control
        characters. */
-    ops->print(out, sections.items[0].cells[3], &sections, width);
+    print_sections(out, ops, sections.items[0].cells[3], &sections, width);
     return ak_buf_status(out, err);
 }
 
@@ -54,8 +65,8 @@ ak_status ak_report(char **out_text, ak_archive *archive, const char *run, const
     AK_AT_END(ak_buf_free) ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
     AK_DO(find_format(&ops, &width, format, err));
     AK_DO(ak_report_gather(&model, archive, run, err));
-    AK_DO(ops->print != NULL ? print_run(&text_out, ops, &model, width, err)
-                             : ops->render(&text_out, &model, width, err));
+    AK_DO(ops->render == NULL ? print_run(&text_out, ops, &model, width, err)
+                              : ops->render(&text_out, &model, width, err));
     return ak_buf_take(out_text, &text_out, err);
 }
 
@@ -77,8 +88,8 @@ static ak_status print_comparison(char **out_text, const comparison *c, const ak
 {
     char page_title[64];
     AK_AT_END(ak_buf_free) ak_buf out = AK_BUF(AK_REPORT_BYTES_MAX);
-    if (ops->print != NULL) {
-        ops->print(&out, c->title, &c->sections, width);
+    if (ops->render == NULL) {
+        print_sections(&out, ops, c->title, &c->sections, width);
     } else if (ops == &ak_report_html) {
         (void)snprintf(page_title, sizeof page_title, "autokernel: %s", c->title);
         AK_DO(ak_page_print(&out, page_title, c->object, err));

@@ -495,14 +495,13 @@ static void test_md_of_strange_notes(void **state)
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         char wanted[200];
         AK_AT_END(ak_buf_free) ak_buf out = AK_BUF(4096);
-        ak_sections sections = {.count = 1};
-        sections.items[0] = (ak_section){.title = "Best",
-                                         .note = notes[i][0],
-                                         .columns = 2,
-                                         .picture = "a x\n````\n<script>\n",
-                                         .cells = cells,
-                                         .cell_count = 2};
-        ak_report_md.print(&out, "k", &sections, 0);
+        const ak_section section = {.title = "Best",
+                                    .note = notes[i][0],
+                                    .columns = 2,
+                                    .picture = "a x\n````\n<script>\n",
+                                    .cells = cells,
+                                    .cell_count = 2};
+        ak_report_md.print_section(&out, &section, 0);
         (void)snprintf(wanted, sizeof wanted,
                        "## Best\n\n%s\n\n`````text\na x\n````\n<script>\n`````\n\n", notes[i][1]);
         if (strstr(out.data, wanted) == NULL) {
