@@ -128,7 +128,7 @@ typedef struct ak_parameter {
     const char *description; /* "" if none */
     const ak_value *values;
     size_t value_count;
-    size_t default_index;
+    size_t default_index; /* the value in the default configuration */
     ak_parameter_use use;
     bool numerics; /* changes results: only its default is offered unless the task allows more */
 } ak_parameter;
@@ -960,7 +960,7 @@ typedef struct ak_size_result {
 /* What a set of configurations loses over all sizes, if each size uses the best of the set. */
 typedef struct ak_sizes_loss {
     size_t configs;
-    double geomean, worst; /* 0: the set does not serve every size, or nothing was decided */
+    double geomean, worst; /* 0: nothing was decided */
     size_t worst_size;     /* index in `sizes` */
     size_t open;           /* number of sizes whose loss is not decided; no figure counts them */
     size_t unusable;       /* number of sizes that the set cannot serve; no figure counts them */

@@ -147,11 +147,7 @@ static void print_tradeoff(const ak_sizes_result *r)
         ak_table_cell(&table, "%s", show_loss(a, loss->geomean));
         ak_table_cell(&table, "%s", show_loss(b, loss->worst));
         ak_table_cell(&table, "%s", loss->worst > 1 ? r->sizes[loss->worst_size].size : "");
-        if (loss->unusable > 0) {
-            ak_table_cell(&table, "do not serve every size");
-        } else {
-            doubt_cell(&table, loss);
-        }
+        doubt_cell(&table, loss);
     }
     ak_out("\nhow many configurations it takes (by the measurement that they are chosen by):\n");
     ak_table_print(&table);

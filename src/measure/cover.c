@@ -20,8 +20,8 @@ typedef struct chooser {
     double *low;
     size_t *picked; /* the subset that is being tried */
     size_t *best;
+    size_t best_unserved; /* SIZE_MAX before the first subset */
     double best_sum, best_worst;
-    bool found;
 } chooser;
 
 /* Returns the least time of `count` configurations, those in `chosen` or, if that is NULL, the
@@ -36,20 +36,36 @@ static double fastest(const double *ms, const size_t *chosen, size_t count, size
     return best;
 }
 
+/* Counts the sizes that nothing serves (their loss in `low` is infinite), adds up the losses of the
+   others and finds the worst of them. */
+static void measure(size_t *unserved, double *sum, double *worst, const chooser *x,
+                    const double *low)
+{
+    *unserved = 0;
+    *sum = *worst = 0;
+    for (size_t s = 0; s < x->sizes; s++) {
+        if (isfinite(low[s])) {
+            *sum += low[s];
+            *worst = low[s] > *worst ? low[s] : *worst;
+        } else {
+            (*unserved)++;
+        }
+    }
+}
+
 /* Compares the picked subset, whose loss at each size is `low`, with the best so far, and keeps the
-   better one. Returns true if the picked one is better, which it never is if it leaves a size
-   unserved. */
+   better one. Returns true if the picked one is better. */
 static bool consider(chooser *x, const double *low)
 {
-    double sum = 0, worst = 0;
-    for (size_t s = 0; s < x->sizes; s++) {
-        sum += low[s];
-        worst = low[s] > worst ? low[s] : worst;
-    }
-    bool better = isfinite(sum) && (!x->found || sum < x->best_sum - SAME ||
-                                    (sum < x->best_sum + SAME && worst < x->best_worst - SAME));
+    size_t unserved;
+    double sum, worst;
+    measure(&unserved, &sum, &worst, x, low);
+    bool better =
+        unserved < x->best_unserved ||
+        (unserved == x->best_unserved &&
+         (sum < x->best_sum - SAME || (sum < x->best_sum + SAME && worst < x->best_worst - SAME)));
     if (better) {
-        x->found = true;
+        x->best_unserved = unserved;
         x->best_sum = sum;
         x->best_worst = worst;
         memcpy(x->best, x->picked, x->k * sizeof *x->best);
@@ -81,21 +97,6 @@ static void try_all(chooser *x, size_t depth, size_t from)
     }
 }
 
-/* Counts the sizes that nothing serves (their loss in `low` is infinite), and adds up the losses of
-   the others. */
-static void measure(size_t *unserved, double *sum, const chooser *x, const double *low)
-{
-    *unserved = 0;
-    *sum = 0;
-    for (size_t s = 0; s < x->sizes; s++) {
-        if (isfinite(low[s])) {
-            *sum += low[s];
-        } else {
-            (*unserved)++;
-        }
-    }
-}
-
 /* Computes the losses of the picked subset without its member `left_out`. */
 static void low_without(double *low, const chooser *x, size_t left_out)
 {
@@ -116,9 +117,9 @@ static size_t most_helpful(const chooser *x, const double *low, double *scratch)
     double best_sum = 0;
     for (size_t c = 0; c < x->configs; c++) {
         size_t unserved;
-        double sum;
+        double sum, worst;
         add(scratch, x, low, c);
-        measure(&unserved, &sum, x, scratch);
+        measure(&unserved, &sum, &worst, x, scratch);
         if (unserved < best_unserved || (unserved == best_unserved && sum < best_sum - SAME)) {
             best = c;
             best_unserved = unserved;
@@ -207,7 +208,10 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
                "there is nothing to choose from: %zu of %zu configurations for %zu sizes", k,
                configs, sizes);
     AK_AT_END(chooser_clear)
-    chooser x = {.configs = configs, .sizes = sizes, .k = k < configs ? k : configs};
+    chooser x = {.configs = configs,
+                 .sizes = sizes,
+                 .k = k < configs ? k : configs,
+                 .best_unserved = SIZE_MAX};
     AK_AT_END(ak_cover_clear) ak_cover p = {0};
     AK_DO(AK_NEW(x.loss, configs * sizes, err));
     AK_DO(AK_NEW(x.low, (x.k + 2) * sizes, err));
@@ -229,13 +233,14 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
     } else {
         greedy(&x);
     }
-    AK_FAIL_IF(!x.found, err, AK_NOT_FOUND,
-               "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k, configs,
-               ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
     settle(&p, &x);
     ak_cover_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
     AK_GIVE(out, p);
-    return AK_OK;
+    return out->loss.unserved == 0
+               ? AK_OK
+               : ak_fail(err, AK_NOT_FOUND,
+                         "no %zu of the %zu configuration%s together serve%s all %zu size%s", x.k,
+                         configs, ak_plural(configs), x.k == 1 ? "s" : "", sizes, ak_plural(sizes));
 }
 
 void ak_cover_clear(ak_cover *cover)

@@ -11,8 +11,10 @@
  * In logarithms this is the k-median problem, which is NP-hard. Up to AK_COVER_SUBSETS_MAX subsets,
  * all are tried and the answer is exact. Beyond that, configurations are added one by one and then
  * exchanged as long as an exchange helps (Teitz and Bart, Operations Research 16, 1968); the answer
- * is then good but not proven to be the best, and it may not be found although k configurations
- * serve every size.
+ * is then good but not proven to be the best, and it may leave a size unserved although k
+ * configurations serve every size.
+ *
+ * Serving more sizes always counts for more than losing less.
  */
 #ifndef AK_MEASURE_COVER_H
 #define AK_MEASURE_COVER_H
@@ -40,8 +42,9 @@ typedef struct ak_cover {
 
 /* Chooses at most k configurations. ms[c * sizes + s] is the time of configuration c at size s,
    0 where it cannot be used. Returns AK_INVALID if there is nothing to choose from, and
-   AK_NOT_FOUND if it found no k configurations that serve every size. The caller frees the
-   result with ak_cover_clear. */
+   AK_NOT_FOUND if it found no k configurations that serve every size; *out then has those that
+   serve most sizes, and `serves` means nothing for the others. The caller frees the result with
+   ak_cover_clear. */
 ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_t sizes, size_t k,
                           ak_error *err);
 void ak_cover_clear(ak_cover *cover);

@@ -154,8 +154,12 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
     if (json_array_size(list) == 0) {
         return;
     }
+    bool all = true;
+    AK_EACH(one, list) {
+        all = all && ak_json_positive_at(one, "unusable") <= 0;
+    }
     ak_section_table(b, "How many configurations it takes", ">configurations", ">loss", ">at worst",
-                     "at", ">not decided at", NULL);
+                     "at", ">not decided at", all ? NULL : ">cannot be used at", NULL);
     b->section->note = "Figures of the measurement that chose them.";
     AK_EACH(one, list) {
         ak_section_figure(b, "%.0f", ak_json_number_at(one, "configs"));
@@ -163,6 +167,9 @@ static void add_tradeoff(ak_section_builder *b, const json_t *result)
         loss_cell(b, one, "worst");
         ak_section_cell(b, text_of(one, "worst_size"));
         sizes_cell(b, one, "undecided");
+        if (!all) {
+            sizes_cell(b, one, "unusable");
+        }
     }
 }
 

@@ -75,19 +75,16 @@ static ak_status work_out_tradeoff(ak_many *m, const double *losses, ak_error *e
     most = most < result->size_count ? most : result->size_count;
     AK_DO(AK_NEW(result->tradeoff, most, err));
     for (size_t k = 1; k <= most; k++) {
-        ak_cover p = {0};
+        AK_AT_END(ak_cover_clear) ak_cover p = {0};
         ak_status status =
             ak_cover_choose(&p, losses, result->config_count, result->size_count, k, err);
         if (status != AK_OK && status != AK_NOT_FOUND) {
             return status;
         }
-        if (status == AK_OK && p.count < k) {
-            ak_cover_clear(&p);
+        if (p.count < k) {
             break; /* more configurations would not help */
         }
-        result->tradeoff[result->tradeoff_count] = loss_of(result, p.chosen, p.count);
-        result->tradeoff[result->tradeoff_count++].configs = k;
-        ak_cover_clear(&p);
+        result->tradeoff[result->tradeoff_count++] = loss_of(result, p.chosen, p.count);
     }
     return AK_OK;
 }
@@ -95,7 +92,7 @@ static ak_status work_out_tradeoff(ak_many *m, const double *losses, ak_error *e
 ak_status ak_many_choose(ak_many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    ak_cover p = {0};
+    AK_AT_END(ak_cover_clear) ak_cover p = {0};
     AK_FREED double *losses = ak_alloc(result->config_count * result->size_count, sizeof *losses);
     AK_DO(ak_made(losses, err));
     AK_DO(AK_NEW(result->alone, result->config_count, err));
@@ -124,8 +121,7 @@ ak_status ak_many_choose(ak_many *m, ak_error *err)
     result->exact = p.exact;
     result->table = p.chosen;
     result->table_count = p.count;
-    p.chosen = NULL;
-    ak_cover_clear(&p);
+    p.chosen = NULL; /* now owned by the result */
     return AK_OK;
 }
 

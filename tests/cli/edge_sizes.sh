@@ -36,6 +36,8 @@ rm mine/host_other.json
 sed 's/"Conditions": \[/"Conditions": [{"Expression": "(n > 100) == (UNROLL == 8)", "EverySize": true},/; s/},\]/}]/' <host.json >mine/host.json
 autokernel tune ./mine --sizes '64;512' --dispatch 2 --evals 2 --libraries none --finish-time 0.1 --fix THREADS=1 --quiet --archive own.db >own.txt 2>&1
 grep 'its own size' own.txt || cat own.txt
+sed -n '/^how many configurations/,$p' own.txt | grep -c '^ *1 .*cannot be used at 1 size'
+autokernel report --archive own.db | sed -n '/^How many configurations/,/^ *2 /p' | grep -c 'cannot be used at\|^ *1 .* 1 size'
 echo "-- an objective that is equal for all: one candidate is the reference"
 autokernel compare ./mine --size 64 --config UNROLL=1 --config UNROLL=2 --config UNROLL=4 --objective '1+0*ms' --time 0.1s 2>/dev/null |
     grep -c '  reference'

@@ -62,6 +62,8 @@ static void test_random_tables_agree_with_brute_force(void **state)
         ak_status status = ak_cover_choose(&p, ms, configs, sizes, k, NULL);
         if (isinf(want)) {
             assert_int_equal(status, AK_NOT_FOUND);
+            assert_true(p.loss.unserved > 0);
+            ak_cover_clear(&p);
             continue;
         }
         assert_int_equal(status, AK_OK);
@@ -124,10 +126,14 @@ static void test_what_serves_no_size_everywhere_is_said(void **state)
     ak_error err = AK_ERROR_INIT;
     assert_int_equal(ak_cover_choose(&p, apart, 2, 2, 1, &err), AK_NOT_FOUND);
     assert_string_equal(err.text, "no 1 of the 2 configurations together serves all 2 sizes");
+    assert_true(p.count == 1 && p.chosen[0] == 0 && p.loss.unserved == 1 && p.loss.worst == 1);
+    ak_cover_clear(&p);
     assert_int_equal(ak_cover_choose(&p, apart, 2, 2, 2, NULL), AK_OK);
     assert_int_equal(p.count, 2);
     ak_cover_clear(&p);
     assert_int_equal(ak_cover_choose(&p, hole, 2, 2, 2, NULL), AK_NOT_FOUND);
+    assert_true(p.count == 1 && p.chosen[0] == 0 && p.serves[0] == 0 && p.loss.unserved == 1);
+    ak_cover_clear(&p);
     assert_int_equal(ak_cover_choose(&p, apart, 0, 2, 1, NULL), AK_INVALID);
     size_t first = 0;
     ak_loss loss;

@@ -121,6 +121,40 @@ static void what_is_not_decided_is_in_no_loss(void **state)
     ak_free(result.alone);
 }
 
+/* A number of configurations that cannot serve every size is listed with those that serve most. */
+static void what_serves_most_sizes_is_in_the_tradeoff(void **state)
+{
+    (void)state;
+    enum { CONFIGS = 3, SIZES = 3 };
+    /* The first serves no other size, the second two; the third is slower than the second. */
+    double costs[CONFIGS * SIZES] = {1, 0, 0, /**/ 0, 2, 2, /**/ 0, 4, 4};
+    ak_speed speeds[CONFIGS * SIZES];
+    ak_size_result sizes[SIZES] = {{0}};
+    for (size_t i = 0; i < CONFIGS * SIZES; i++) {
+        const double ratio = costs[i] > 2 ? 0.5 : costs[i] > 0 ? 1 : 0;
+        speeds[i] = (ak_speed){ratio, ratio, ratio, ratio == 0.5 ? AK_SPEED_SLOWER : AK_SPEED_NONE,
+                               AK_DOUBT_NONE};
+    }
+    for (size_t s = 0; s < SIZES; s++) {
+        sizes[s] = (ak_size_result){.measured = true, .cost = s == 0 ? 1 : 2};
+    }
+    ak_sizes_result result = {.sizes = sizes,
+                              .size_count = SIZES,
+                              .config_count = CONFIGS,
+                              .costs = costs,
+                              .speeds = speeds};
+    const ak_sizes_request request = {.table = 1};
+    ak_many m = {.result = &result, .request = &request};
+    assert_int_equal(ak_many_choose(&m, NULL), AK_OK);
+    assert_int_equal(result.table_count, 0);
+    assert_int_equal(result.tradeoff_count, 2); /* a third one would not help */
+    assert_true(result.tradeoff[0].configs == 1 && result.tradeoff[0].unusable == 1);
+    assert_true(result.tradeoff[0].geomean == 1 && result.tradeoff[0].worst == 1);
+    assert_true(result.tradeoff[1].configs == 2 && result.tradeoff[1].unusable == 0);
+    ak_free(result.tradeoff);
+    ak_free(result.alone);
+}
+
 /* A new winner is as far from slower ones as the old one was, or farther; about the others nothing
    was decided. */
 static void a_new_winner_keeps_what_was_decided(void **state)
@@ -186,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_does_not_work_is_no_scale),
         cmocka_unit_test(a_winner_is_taken_as_it_was_measured),
         cmocka_unit_test(what_is_not_decided_is_in_no_loss),
+        cmocka_unit_test(what_serves_most_sizes_is_in_the_tradeoff),
         cmocka_unit_test(a_new_winner_keeps_what_was_decided),
         cmocka_unit_test(a_winner_that_fails_later_is_no_reference),
         cmocka_unit_test(a_winner_that_is_beaten_takes_the_others_along),
