@@ -23,6 +23,7 @@ ak_status ak_map_number(size_t *out, ak_map *map, const char *key, ak_error *err
 typedef struct ak_set ak_set;
 ak_set *ak_set_new(void);
 void ak_set_free(ak_set *set);
+AK_END_AT(ak_set_free, ak_set)
 bool ak_set_has(const ak_set *set, uint64_t key);
 /* Adds a number. *added says whether it is new; `added` may be NULL. */
 ak_status ak_set_add(bool *added, ak_set *set, uint64_t key, ak_error *err);

@@ -115,6 +115,17 @@ size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, c
     return i;
 }
 
+size_t ak_same_find(const void *rows, size_t count, size_t row, size_t member, const void *wanted,
+                    size_t bytes)
+{
+    const char *at = rows;
+    size_t i = 0;
+    while (i < count && memcmp(at + i * row + member, wanted, bytes) != 0) {
+        i++;
+    }
+    return i;
+}
+
 bool ak_text_is_one_of(const char *text, const char *const *list)
 {
     while (*list != NULL && strcmp(text, *list) != 0) {

@@ -40,6 +40,14 @@ size_t ak_text_find(const void *rows, size_t count, size_t row, size_t member, c
 #define AK_HAS(rows, count, member, text) (AK_FIND(rows, count, member, text) < (count))
 #define AK_FIND_TEXT(list, count, text)   ak_text_find(list, count, sizeof *(list), 0, text)
 #define AK_HAS_TEXT(list, count, text)    (AK_FIND_TEXT(list, count, text) < (count))
+/* Does the same for a member that is plain data, which is compared byte for byte: AK_FIND_SAME(
+   history, count, config, &wanted). For a list of arrays or of structures with an array, name that:
+   AK_FIND_SAME(configs, count, at, wanted.at). */
+size_t ak_same_find(const void *rows, size_t count, size_t row, size_t member, const void *wanted,
+                    size_t bytes);
+#define AK_FIND_SAME(rows, count, member, wanted)                                                  \
+    ak_same_find(rows, count, sizeof *(rows), offsetof(__typeof__(*(rows)), member), wanted,       \
+                 sizeof(rows)->member)
 /* Returns whether a NULL-terminated list has this text. */
 bool ak_text_is_one_of(const char *text, const char *const *list);
 /* Returns whether a text begins with one of the texts in a NULL-terminated list. */

@@ -17,6 +17,22 @@ void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length)
     (void)snprintf(out, AK_SCAN_NAME, "%.*s", (int)length, from);
 }
 
+size_t ak_scan_name_before(char out[AK_SCAN_NAME], const char *text, size_t at)
+{
+    const size_t end = ak_source_back(text, at, AK_SOURCE_BLANK);
+    const size_t begin = ak_source_back(text, end, AK_SOURCE_WORD);
+    ak_scan_copy_name(out, text + begin, end - begin);
+    return end - begin;
+}
+
+const char *ak_scan_body(const char **end, const char *open)
+{
+    const char *close = ak_source_closing(open);
+    const char *body = close == NULL ? NULL : strchr(close, '{');
+    *end = body == NULL ? NULL : ak_source_closing(body);
+    return body;
+}
+
 /* ---- entry --------------------------------------------------------------------------------- */
 
 /* Returns whether a word before '(' is a type or a keyword and not the name of a function. */
@@ -35,16 +51,14 @@ static const char *open_bracket(ak_scan *s, const char *at)
         if (*p != '(') {
             continue;
         }
-        const size_t end = ak_source_back(at, (size_t)(p - at), AK_SOURCE_BLANK);
-        const size_t begin = ak_source_back(at, end, AK_SOURCE_WORD);
-        if (end - begin > 2 && strncmp(at + begin, "__", 2) == 0) {
+        (void)ak_scan_name_before(s->name, at, (size_t)(p - at));
+        if (strlen(s->name) > 2 && strncmp(s->name, "__", 2) == 0) {
             p = ak_source_closing(p); /* skips __launch_bounds__(...), __attribute__((...)) */
             if (p == NULL) {
                 return NULL;
             }
             continue;
         }
-        ak_scan_copy_name(s->name, at + begin, end - begin);
         return s->name[0] == 0 || is_word_of_c(s->name) ? NULL : p;
     }
     return NULL;
@@ -259,9 +273,7 @@ static bool is_atomic(const char *text, size_t at)
     if (before == SIZE_MAX || text[before] != '(') {
         return false;
     }
-    const size_t end = ak_source_back(text, before, AK_SOURCE_BLANK);
-    const size_t begin = ak_source_back(text, end, AK_SOURCE_WORD);
-    ak_scan_copy_name(name, text + begin, end - begin);
+    (void)ak_scan_name_before(name, text, before);
     return strstr(name, "atomic") != NULL;
 }
 
@@ -303,9 +315,7 @@ void ak_scan_source_name(char out[AK_SCAN_NAME], const ak_scan *s, const ak_scan
 /* Sets `reads` of each array that the kernel may write but reads first. */
 static void find_reads(ak_scan *s, const char *open)
 {
-    const char *close = ak_source_closing(open);
-    const char *body = close == NULL ? NULL : strchr(close, '{');
-    const char *end = body == NULL ? NULL : ak_source_closing(body);
+    const char *end, *body = ak_scan_body(&end, open);
     for (size_t i = 0; end != NULL && i < s->argument_count; i++) {
         ak_scan_argument *a = &s->arguments[i];
         char name[AK_SCAN_NAME];
@@ -377,12 +387,21 @@ static ak_status find_openmp(ak_scan *s)
 
 /* ---- the scan ------------------------------------------------------------------------------- */
 
+static void end_scan(ak_scan **at)
+{
+    ak_scan *s = *at;
+    if (s != NULL) {
+        ak_buf_free(&s->notes);
+        ak_buf_free(&s->names);
+        AK_FREE_ALL(s->plain, s->own, s);
+    }
+}
+
 ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, ak_error *err)
 {
     const char *text = input->text + ak_utf8_mark(input->text);
-    ak_scan *s = ak_alloc(1, sizeof *s);
-    ak_status status = ak_made(s, err);
-    AK_TRY(status);
+    AK_AT_END(end_scan) ak_scan *s = NULL;
+    AK_DO(AK_NEW(s, 1, err));
     *s = (ak_scan){.text = text,
                    .beside = input->beside,
                    .backend = input->backend,
@@ -394,39 +413,29 @@ ak_status ak_kernel_scan_text(ak_kernel_scan *out, const ak_scan_input *input, a
                    .names = AK_BUF(8192),
                    .own = ak_strdup(text),
                    .plain = ak_source_plain(text)};
-    AK_TRY(ak_stored(s->plain != NULL && s->own != NULL, err));
+    AK_DO(ak_stored(s->plain != NULL && s->own != NULL, err));
     const char *open = find_entry(s);
-    if (open == NULL || ak_source_closing(open) == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: no kernel was found; there must be %s", s->file,
-                         strcmp(s->backend, "cuda") == 0 ? "a function with __global__ and a body"
-                         : strcmp(s->backend, "opencl") == 0 ? "a function with kernel or __kernel"
-                         : s->cpp ? "a function that is not static and in no namespace"
-                                  : "a function that is not static");
-        goto out;
-    }
+    AK_FAIL_IF(open == NULL || ak_source_closing(open) == NULL, err, AK_INVALID,
+               "%s: no kernel was found; there must be %s", s->file,
+               strcmp(s->backend, "cuda") == 0     ? "a function with __global__ and a body"
+               : strcmp(s->backend, "opencl") == 0 ? "a function with kernel or __kernel"
+               : s->cpp ? "a function that is not static and in no namespace"
+                        : "a function that is not static");
     if (strcmp(s->backend, "cuda") == 0) {
         drop_declarations(s);
         begin_entry(s);
     }
-    AK_TRY(read_arguments(s, open));
-    AK_TRY(ak_scan_template(s));
+    AK_DO(read_arguments(s, open));
+    AK_DO(ak_scan_template(s));
     ak_scan_guarded(s);
     ak_scan_options(s);
-    AK_TRY(ak_scan_guess_shapes(s, open));
-    AK_TRY(find_openmp(s));
-    AK_TRY(ak_stored(ak_scan_problem(out, s, input->name) && ak_scan_space(out, s), err));
-    AK_TRY(ak_scan_source(out, s));
-    AK_TRY(ak_scan_reference(out, s));
+    AK_DO(ak_scan_guess_shapes(s, open));
+    AK_DO(find_openmp(s));
+    AK_DO(ak_stored(ak_scan_problem(out, s, input->name) && ak_scan_space(out, s), err));
+    AK_DO(ak_scan_source(out, s));
+    AK_DO(ak_scan_reference(out, s));
     ak_scan_notes(s);
-    status = ak_buf_take(&out->notes, &s->notes, err);
-out:
-    if (s != NULL) {
-        ak_buf_free(&s->notes);
-        ak_buf_free(&s->names);
-        AK_FREE_ALL(s->plain, s->own);
-    }
-    ak_free(s);
-    return status;
+    return ak_buf_take(&out->notes, &s->notes, err);
 }
 
 /* ---- the entry of a folder that exists ------------------------------------------------------- */
@@ -506,16 +515,15 @@ ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
     const char *name = implementation->kernel_name, *where = implementation->where, *open = NULL;
     const json_t *list = json_object_get(implementation->launch, "Arguments");
     size_t found = 0;
-    ak_status status = AK_OK;
-    ak_scan *s = ak_alloc(1, sizeof *s);
-    AK_DO(ak_made(s, err));
+    AK_AT_END(end_scan) ak_scan *s = NULL;
+    AK_DO(AK_NEW(s, 1, err));
     *s = (ak_scan){.backend = implementation->backend,
                    .file = where,
                    .cpp = !ak_text_same(implementation->language, "c"),
                    .err = err,
                    .names = AK_BUF(8192),
                    .plain = ak_source_plain(implementation->source)};
-    AK_TRY(ak_made(s->plain, err));
+    AK_DO(ak_made(s->plain, err));
     for (const char *at = s->plain; (at = ak_source_find(at, name)) != NULL; at += strlen(name)) {
         const char *after = at + strlen(name) + strspn(at + strlen(name), AK_SOURCE_BLANK);
         if (*after == '(' && has_body(after)) {
@@ -525,20 +533,16 @@ ak_status ak_kernel_scan_check(const ak_implementation_spec *implementation,
     }
     ak_scan_copy_name(s->name, name, strlen(name));
     if (found == 1) {
-        AK_TRY(check_types(s, open, list, problem, where));
-    } else if (!ak_source_has(s->plain, name)) {
-        (void)find_entry(s);
-        AK_TRY(!names_are_plain(s) ? AK_OK
-                                   : ak_fail(err, AK_INVALID,
-                                             "%s: \"KernelName\" is \"%.60s\", and the source has "
-                                             "no such kernel: it has %.200s",
-                                             where, name, s->names.data));
+        return check_types(s, open, list, problem, where);
     }
-out:
-    ak_buf_free(&s->names);
-    ak_free(s->plain);
-    ak_free(s);
-    return status;
+    if (!ak_source_has(s->plain, name)) {
+        (void)find_entry(s);
+        AK_FAIL_IF(names_are_plain(s), err, AK_INVALID,
+                   "%s: \"KernelName\" is \"%.60s\", and the source has no such kernel: it has "
+                   "%.200s",
+                   where, name, s->names.data);
+    }
+    return AK_OK;
 }
 
 void ak_kernel_scan_clear(ak_kernel_scan *scan)

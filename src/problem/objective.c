@@ -250,9 +250,8 @@ ak_status ak_objective_cost(double *out, const ak_objective *o, const ak_scope *
     AK_DO(set_measured(scope, facts, err));
     AK_DO(find_missing(o, scope, err));
     AK_DO(ak_expr_eval(&value, o->expr, scope, arena, err));
-    double number = value.type == AK_VALUE_INT    ? (double)value.as.integer
-                    : value.type == AK_VALUE_REAL ? value.as.real
-                                                  : 0;
+    double number = 0;
+    (void)ak_value_number(&number, &value);
     AK_FAIL_IF(!(number > 0) || !isfinite(number), err, AK_INVALID,
                "objective %.100s: is %.6g; an objective must be a number above 0", o->text, number);
     *out = o->maximise ? 1 / number : number;

@@ -69,14 +69,23 @@ int ak_dtype_tensor_type(ak_dtype dtype)
     return dtypes[dtype].tensor_type;
 }
 
+/* Gives the dtype of a row, unless the row does not exist. */
+static bool give_row(ak_dtype *out, size_t row)
+{
+    if (row < AK_COUNT(dtypes)) {
+        *out = (ak_dtype)row;
+    }
+    return row < AK_COUNT(dtypes);
+}
+
+bool ak_dtype_parse(ak_dtype *out, const char *text)
+{
+    return give_row(out, AK_FIND(dtypes, AK_COUNT(dtypes), text, text));
+}
+
 bool ak_dtype_parse_scalar(ak_dtype *out, const char *text)
 {
-    const size_t i =
-        *text == 0 ? AK_COUNT(dtypes) : AK_FIND(dtypes, AK_COUNT(dtypes), scalar, text);
-    if (i < AK_COUNT(dtypes)) {
-        *out = (ak_dtype)i;
-    }
-    return i < AK_COUNT(dtypes);
+    return *text != 0 && give_row(out, AK_FIND(dtypes, AK_COUNT(dtypes), scalar, text));
 }
 
 void ak_dtype_list(char out[AK_DTYPE_LIST_BYTES], const char *(*name)(ak_dtype dtype),
@@ -124,15 +133,6 @@ double ak_dtype_epsilon(ak_dtype dtype)
 const char *ak_dtype_text(ak_dtype dtype)
 {
     return dtypes[dtype].text;
-}
-
-bool ak_dtype_parse(ak_dtype *out, const char *text)
-{
-    const size_t i = AK_FIND(dtypes, AK_COUNT(dtypes), text, text);
-    if (i < AK_COUNT(dtypes)) {
-        *out = (ak_dtype)i;
-    }
-    return i < AK_COUNT(dtypes);
 }
 
 ak_status ak_dtype_choose(ak_dtype *out, const char *text, const ak_scope *scope, const char *where,

@@ -23,7 +23,6 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
     AK_DO(ak_json_string_or(&fallback, json, "default", NULL, r->where, r->err));
     const char **values;
     AK_DO(AK_ARENA_NEW(values, r->problem->arena, count, r->err));
-    bool found = fallback == NULL;
     for (size_t i = 0; i < count; i++) {
         values[i] = json_string_value(json_array_get(list, i));
         AK_FAIL_IF(values[i] == NULL || !ak_problem_is_word(values[i]), r->err, AK_INVALID,
@@ -32,15 +31,12 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json,
                    r->where, i + 1);
         AK_FAIL_IF(AK_HAS_TEXT(values, i, values[i]), r->err, AK_INVALID,
                    "%s: the value \"%s\" is there twice", r->where, values[i]);
-        if (fallback != NULL && strcmp(values[i], fallback) == 0) {
-            choice->default_index = i;
-            found = true;
-        }
     }
     choice->values = values;
     choice->value_count = count;
-    AK_FAIL_IF(!found, r->err, AK_INVALID, "%s: the default \"%.60s\" is not one of its values",
-               r->where, fallback);
+    choice->default_index = fallback == NULL ? 0 : AK_FIND_TEXT(values, count, fallback);
+    AK_FAIL_IF(choice->default_index == count, r->err, AK_INVALID,
+               "%s: the default \"%.60s\" is not one of its values", r->where, fallback);
     return AK_OK;
 }
 

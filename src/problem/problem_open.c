@@ -201,14 +201,13 @@ static ak_status refuse_space(const char *name, ak_error *err)
 
 static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak_error *err)
 {
-    ak_kernel_files *files;
+    AK_FREED ak_kernel_files *files = NULL;
     AK_DO(AK_NEW(files, 1, err));
     char path[AK_PATH_MAX], script[260];
     size_t length = strlen(name);
     const char *slash = strrchr(name, '/');
     const bool python = ak_python_kernel_is(name);
     bool single = false; /* a T1 file */
-    ak_status status = AK_OK;
     if (ak_problem_is_builtin(name)) {
         files->builtin = true;
         (void)snprintf(files->folder, sizeof files->folder, "%s%s", BUILTIN_FOLDER, name);
@@ -217,38 +216,35 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
             length--;
         }
         memcpy(files->folder, name, length);
-        AK_TRY(ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err));
-        AK_TRY(ak_fs_reachable(path, err));
+        AK_DO(ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err));
+        AK_DO(ak_fs_reachable(path, err));
         if (!ak_fs_is_file(path)) {
             (void)snprintf(script, sizeof script, "%.255s.py", ak_fs_base(files->folder));
-            AK_TRY(ak_fs_join(path, files->folder, script, err));
-            AK_TRY(ak_fs_is_file(path)
-                       ? ak_fail(err, AK_NOT_FOUND, "%s: name the Triton kernel in this folder, %s",
-                                 files->folder, path)
-                       : ak_fail(err, AK_NOT_FOUND,
-                                 "%s: the folder has no %s, so it is not a kernel", files->folder,
-                                 AK_PROBLEM_FILE));
+            AK_DO(ak_fs_join(path, files->folder, script, err));
+            AK_FAIL_IF(ak_fs_is_file(path), err, AK_NOT_FOUND,
+                       "%s: name the Triton kernel in this folder, %s", files->folder, path);
+            return ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
+                           files->folder, AK_PROBLEM_FILE);
         }
     } else if (python) {
-        AK_TRY(ak_python_kernel_folder(files->folder, name, err));
+        AK_DO(ak_python_kernel_folder(files->folder, name, err));
     } else if (!ak_fs_is_file(name)) {
-        AK_TRY(ak_fs_reachable(name, err));
-        AK_TRY(unknown_kernel(name, err));
+        AK_DO(ak_fs_reachable(name, err));
+        return unknown_kernel(name, err);
     } else if (strcmp(ak_fs_base(name), AK_PROBLEM_FILE) == 0) {
         (void)snprintf(files->folder, sizeof files->folder, "%.*s",
                        slash == NULL || slash == name ? 1 : (int)(slash - name),
                        slash == NULL ? "." : name);
     } else {
         single = true;
-        AK_TRY(refuse_source(name, err));
-        AK_TRY(refuse_space(name, err));
+        AK_DO(refuse_source(name, err));
+        AK_DO(refuse_space(name, err));
     }
-    status = single ? ak_t1_open(problem, name, err) : ak_kernel_open(problem, files, err);
+    ak_status status =
+        single ? ak_t1_open(problem, name, err) : ak_kernel_open(problem, files, err);
     if (status != AK_OK && python) {
         ak_python_kernel_blame(err, files->folder, name);
     }
-out:
-    ak_free(files);
     return status == AK_OK && !kept ? check_names(problem, err) : status;
 }
 
@@ -268,16 +264,12 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
         return ak_fail(err, AK_INVALID, "%s: the path of a kernel must be UTF-8; rename the folder",
                        name);
     }
-    ak_problem *problem;
+    AK_AT_END(ak_problem_close_at) ak_problem *problem = NULL;
     AK_DO(AK_NEW(problem, 1, err));
     problem->arena = ak_arena_new();
-    ak_status status =
-        problem->arena == NULL ? ak_fail_memory(err) : open_named(problem, name, spec->kept, err);
-    if (status != AK_OK) {
-        ak_problem_close(problem);
-        return status;
-    }
-    *out = problem;
+    AK_DO(ak_made(problem->arena, err));
+    AK_DO(open_named(problem, name, spec->kept, err));
+    AK_GIVE(out, problem);
     return AK_OK;
 }
 

@@ -274,10 +274,7 @@ static ak_status read_few_terms(ak_problem_reader *r)
     (void)snprintf(r->where, sizeof r->where, "%s: \"few_terms\"", r->path);
     AK_DO(ak_problem_check_object(json, few_keys, r));
     AK_DO(ak_json_string(&size, json, "size", r->where, r->err));
-    while (few->size < r->problem->size_count &&
-           strcmp(r->problem->sizes[few->size].name, size) != 0) {
-        few->size++;
-    }
+    few->size = AK_FIND(r->problem->sizes, r->problem->size_count, name, size);
     AK_FAIL_IF(few->size == r->problem->size_count, r->err, AK_INVALID,
                "%s: there is no size \"%.40s\"", r->where, size);
     AK_DO(ak_json_int(&few->terms, json, "terms", r->where, r->err));

@@ -80,6 +80,12 @@ void ak_scan_undefined(ak_scan *s);
 bool ak_scan_find_template(ak_scan *s, size_t end);
 
 void ak_scan_copy_name(char out[AK_SCAN_NAME], const char *from, size_t length);
+/* Copies the word that ends before offset `at`, blanks left out, and returns its length; 0 if there
+   is none. */
+size_t ak_scan_name_before(char out[AK_SCAN_NAME], const char *text, size_t at);
+/* Returns the '{' of the function whose '(' is at `open`, and gives its '}'. Both are NULL if there
+   is none. */
+const char *ak_scan_body(const char **end, const char *open);
 /* Notes a guess: what is guessed, and where the user writes the right value. */
 void ak_scan_note(ak_scan *s, const char *what, const char *where);
 

@@ -26,7 +26,7 @@ typedef struct index_name {
 
 typedef struct indices {
     const ak_scan *scan;
-    char *body;
+    const char *body;
     index_name names[NAMES_MAX];
     size_t count;
     bool changed, full;
@@ -228,12 +228,11 @@ static void assign(indices *x, const char *at, bool second)
     const bool shift = at - x->body > 1 && (at[-1] == '<' || at[-1] == '>') && at[-2] == at[-1];
     const size_t compound = shift ? 2 : at > x->body && strchr("+-*/%&|^", at[-1]) != NULL;
     const size_t end = ak_source_back(x->body, (size_t)(at - x->body) - compound, AK_SOURCE_BLANK);
-    const size_t begin = ak_source_back(x->body, end, AK_SOURCE_WORD);
+    const size_t length = ak_scan_name_before(name, x->body, end);
     const char *stop = right_side(at + 1, ";,");
-    if (begin == end || end - begin >= sizeof name || is_member(x->body, x->body + begin)) {
+    if (length == 0 || length >= sizeof name || is_member(x->body, x->body + end - length)) {
         return;
     }
-    ak_scan_copy_name(name, x->body + begin, end - begin);
     index_name *known = size_bit(x->scan, name) != 0 ? NULL : name_of(x, name);
     if (known == NULL) {
         return;
@@ -253,11 +252,10 @@ static void assign(indices *x, const char *at, bool second)
 static void count_up(indices *x, const char *at)
 {
     char name[AK_SCAN_NAME];
-    const size_t end = ak_source_back(x->body, (size_t)(at - x->body), AK_SOURCE_BLANK);
-    const size_t begin = ak_source_back(x->body, end, AK_SOURCE_WORD);
-    const char *after = at + 2 + strspn(at + 2, AK_SOURCE_BLANK);
-    const char *word = begin < end ? x->body + begin : after;
-    ak_scan_copy_name(name, word, begin < end ? end - begin : strspn(after, AK_SOURCE_WORD));
+    if (ak_scan_name_before(name, x->body, (size_t)(at - x->body)) == 0) {
+        const char *after = at + 2 + strspn(at + 2, AK_SOURCE_BLANK);
+        ak_scan_copy_name(name, after, strspn(after, AK_SOURCE_WORD));
+    }
     index_name *known = name[0] == 0 || size_bit(x->scan, name) != 0 ? NULL : name_of(x, name);
     if (known != NULL && !known->loose) {
         known->loose = x->changed = true;
@@ -355,15 +353,13 @@ static bool read_uses(ak_scan_argument *a, indices *x, const char *name)
 
 ak_status ak_scan_guess_shapes(ak_scan *s, const char *open)
 {
-    const char *close = ak_source_closing(open);
-    const char *body = close == NULL ? NULL : strchr(close, '{');
-    const char *end = body == NULL ? NULL : ak_source_closing(body);
-    indices *x = ak_alloc(1, sizeof *x);
-    ak_status status = ak_made(x, s->err);
-    AK_TRY(status);
+    const char *end, *begin = ak_scan_body(&end, open);
+    AK_FREED indices *x = NULL;
+    AK_FREED char *body = end == NULL ? ak_strdup("") : ak_strndup(begin, (size_t)(end - begin));
+    AK_DO(ak_made(body, s->err));
+    AK_DO(AK_NEW(x, 1, s->err));
     x->scan = s;
-    x->body = end == NULL ? ak_strdup("") : ak_strndup(body, (size_t)(end - body));
-    AK_TRY(ak_made(x->body, s->err));
+    x->body = body;
     const bool known = read_all(x);
     for (size_t i = 0; i < s->argument_count; i++) {
         ak_scan_argument *a = &s->arguments[i];
@@ -373,12 +369,7 @@ ak_status ak_scan_guess_shapes(ak_scan *s, const char *open)
             a->guessed = known && !is_in_macro(s, name) && read_uses(a, x, name);
         }
     }
-out:
-    if (x != NULL) {
-        ak_free(x->body);
-    }
-    ak_free(x);
-    return status;
+    return AK_OK;
 }
 
 void ak_scan_shape(char out[AK_SCAN_SHAPE], const ak_scan *s, const ak_scan_argument *a)

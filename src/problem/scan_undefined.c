@@ -68,8 +68,7 @@ static bool follows_word(const char *text, const char *at)
         star = star || at[-1] == '*' || at[-1] == '&';
         at--;
     }
-    const size_t end = (size_t)(at - text), begin = ak_source_back(text, end, AK_SOURCE_WORD);
-    ak_scan_copy_name(word, text + begin, end - begin);
+    (void)ak_scan_name_before(word, text, (size_t)(at - text));
     const size_t length = strlen(word);
     bool type = AK_HAS_TEXT(types, AK_COUNT(types), word) ||
                 (length > 2 && strcmp(word + length - 2, "_t") == 0);

@@ -208,16 +208,12 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
 ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
                        ak_error *err)
 {
-    ak_task *task = ak_alloc(1, sizeof *task);
+    AK_AT_END(ak_task_close_at) ak_task *task = ak_alloc(1, sizeof *task);
     if (task == NULL) {
         ak_problem_close(device->problem);
         return ak_fail_memory(err);
     }
-    ak_status status = bind(task, spec, device, err);
-    if (status != AK_OK) {
-        ak_task_close(task);
-        return status;
-    }
-    *out = task;
+    AK_DO(bind(task, spec, device, err));
+    AK_GIVE(out, task);
     return AK_OK;
 }

@@ -177,14 +177,12 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
             task->choice[i] = (int)at;
             return AK_OK;
         }
-        ak_buf list = AK_BUF(400);
+        AK_AT_END(ak_buf_free) ak_buf list = AK_BUF(400);
         for (size_t v = 0; v < choice->value_count; v++) {
             ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", choice->values[v]);
         }
-        ak_status status = ak_fail(err, AK_INVALID, "option %s cannot be \"%.60s\"; it can be %s",
-                                   name, value, list.data);
-        ak_buf_free(&list);
-        return status;
+        return ak_fail(err, AK_INVALID, "option %s cannot be \"%.60s\"; it can be %s", name, value,
+                       list.data);
     }
     return ak_problem_lacks(problem, "option", name, names, AK_INVALID, err);
 }

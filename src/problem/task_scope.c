@@ -86,17 +86,11 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
 ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *shape,
                         const ak_config *config, ak_error *err)
 {
-    ak_scope *scope = ak_scope_new(task->constants);
-    ak_status status = scope == NULL ? ak_fail_memory(err)
-                                     : ak_task_set_sizes(scope, task->problem, shape->size, err);
-    if (status == AK_OK && config != NULL) {
-        status = ak_config_scope(scope, task->space, config, err);
-    }
-    if (status != AK_OK) {
-        ak_scope_free(scope);
-        return status;
-    }
-    *out = scope;
+    AK_AT_END(ak_scope_free_at) ak_scope *scope = ak_scope_new(task->constants);
+    AK_DO(ak_made(scope, err));
+    AK_DO(ak_task_set_sizes(scope, task->problem, shape->size, err));
+    AK_DO(config == NULL ? AK_OK : ak_config_scope(scope, task->space, config, err));
+    AK_GIVE(out, scope);
     return AK_OK;
 }
 

@@ -204,7 +204,34 @@ static bool point_extreme(ak_cell *out, const ak_code *code, const ak_binding *b
     return true;
 }
 
-/* This function is long because it is one switch over all kinds of code. */
+/* Applies code with one operand to its value. */
+static inline bool point_unary(ak_cell *out, const ak_code *code, ak_cell a)
+{
+    const bool real = code->type == AK_CELL_REAL;
+    switch (code->kind) {
+    case AK_CODE_TO_REAL:
+        out->r = (double)a.i;
+        return true;
+    case AK_CODE_NOT:
+        out->i = !ak_code_truth(code->child, a);
+        return true;
+    case AK_CODE_NEGATE:
+        if (real) {
+            out->r = -a.r;
+            return true;
+        }
+        return !__builtin_sub_overflow(0, a.i, &out->i);
+    case AK_CODE_ABS:
+        if (real || a.i >= 0) {
+            *out = real ? (ak_cell){.r = fabs(a.r)} : a;
+            return true;
+        }
+        return !__builtin_sub_overflow(0, a.i, &out->i);
+    default:
+        return ak_cell_call(out, code->function, a.r);
+    }
+}
+
 bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
 {
     ak_cell a, b;
@@ -218,29 +245,14 @@ bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
     case AK_CODE_FAIL:
         return false;
     case AK_CODE_TO_REAL:
-        if (!point(&a, code->child, binding)) {
-            return false;
-        }
-        out->r = (double)a.i;
-        return true;
+    case AK_CODE_NOT:
+    case AK_CODE_NEGATE:
+    case AK_CODE_ABS:
+    case AK_CODE_CALL:
+        return point(&a, code->child, binding) && point_unary(out, code, a);
     case AK_CODE_OR:
     case AK_CODE_AND:
         return point_logic(out, code, binding);
-    case AK_CODE_NOT:
-        if (!point(&a, code->child, binding)) {
-            return false;
-        }
-        out->i = !ak_code_truth(code->child, a);
-        return true;
-    case AK_CODE_NEGATE:
-        if (!point(&a, code->child, binding)) {
-            return false;
-        }
-        if (code->type == AK_CELL_REAL) {
-            out->r = -a.r;
-            return true;
-        }
-        return !__builtin_sub_overflow(0, a.i, &out->i);
     case AK_CODE_SUM:
     case AK_CODE_PRODUCT:
         return point_chain(out, code, binding);
@@ -268,18 +280,6 @@ bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding)
     case AK_CODE_MIN:
     case AK_CODE_MAX:
         return point_extreme(out, code, binding);
-    case AK_CODE_ABS:
-        if (!point(&a, code->child, binding)) {
-            return false;
-        }
-        if (code->type == AK_CELL_REAL) {
-            out->r = fabs(a.r);
-            return true;
-        }
-        out->i = a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i;
-        return a.i != INT64_MIN;
-    case AK_CODE_CALL:
-        return point(&a, code->child, binding) && ak_cell_call(out, code->function, a.r);
     }
     return false;
 }

@@ -28,6 +28,12 @@ static ak_span widest(ak_cell_type type, ak_fails fails)
     return (ak_span){{.i = INT64_MIN}, {.i = INT64_MAX}, fails};
 }
 
+/* Returns the span of a result that is known, or of an evaluation that has failed. */
+static ak_span exactly(bool known, ak_cell value, ak_cell_type type, ak_fails fails)
+{
+    return known ? (ak_span){value, value, fails} : widest(type, AK_FAILS_ALWAYS);
+}
+
 __extension__ typedef __int128 wide;
 
 /* Returns the part of [low, high] that an int64_t holds. The evaluation fails outside of it. */
@@ -117,11 +123,9 @@ static ak_span combine_span_int(ak_op op, const ak_span *a, const ak_span *b)
 {
     ak_fails fails = worse(a->fails, b->fails);
     if (is_point(a, AK_CELL_INT) && is_point(b, AK_CELL_INT)) {
-        int64_t value;
-        if (!ak_cell_combine_int(&value, op, a->low.i, b->low.i)) {
-            return widest(AK_CELL_INT, AK_FAILS_ALWAYS);
-        }
-        return (ak_span){{.i = value}, {.i = value}, fails};
+        ak_cell value = {.i = 0};
+        const bool known = ak_cell_combine_int(&value.i, op, a->low.i, b->low.i);
+        return exactly(known, value, AK_CELL_INT, fails);
     }
     switch (op) {
     case AK_OP_ADD:
@@ -153,11 +157,9 @@ static ak_span combine_span_real(ak_op op, const ak_span *a, const ak_span *b)
 {
     ak_fails fails = worse(a->fails, b->fails);
     if (is_point(a, AK_CELL_REAL) && is_point(b, AK_CELL_REAL)) {
-        double value;
-        if (!ak_cell_combine_real(&value, op, a->low.r, b->low.r)) {
-            return widest(AK_CELL_REAL, AK_FAILS_ALWAYS);
-        }
-        return (ak_span){{.r = value}, {.r = value}, fails};
+        ak_cell value = {.i = 0};
+        const bool known = ak_cell_combine_real(&value.r, op, a->low.r, b->low.r);
+        return exactly(known, value, AK_CELL_REAL, fails);
     }
     /* Rounding is monotone, so the rounded ends bound the rounded results. */
     if (op == AK_OP_ADD) {
@@ -204,11 +206,9 @@ static ak_span span_power(const ak_code *code, const ak_binding *binding)
     ak_span b = ak_code_span(code->child->next, binding);
     ak_fails fails = worse(a.fails, b.fails);
     if (is_point(&a, code->type) && is_point(&b, code->type)) {
-        ak_cell value;
-        if (!ak_cell_power(&value, code->type, a.low, b.low)) {
-            return widest(code->type, AK_FAILS_ALWAYS);
-        }
-        return (ak_span){value, value, fails};
+        ak_cell value = {.i = 0};
+        const bool known = ak_cell_power(&value, code->type, a.low, b.low);
+        return exactly(known, value, code->type, fails);
     }
     if (code->type == AK_CELL_REAL || a.low.i < 0 || b.low.i < 0) {
         return widest(code->type, worse(fails, AK_FAILS_MAYBE));

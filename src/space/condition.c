@@ -1,6 +1,6 @@
 #include "space/diagram.h"
 
-#include <string.h>
+#include "base/text.h"
 
 /* ---- atoms ----------------------------------------------------------------------------------- */
 
@@ -33,12 +33,8 @@ static ak_status look_up_names(ak_atom *atom, ak_symbols *symbols, ak_error *err
     AK_DO(AK_ARENA_NEW(atom->values, symbols->arena, count + 1, err));
     AK_DO(AK_ARENA_NEW(atom->parameter_of, symbols->arena, count + 1, err));
     for (size_t i = 0; i < count; i++) {
-        atom->parameter_of[i] = AK_PARAMETERS_MAX;
-        for (size_t p = 0; p < symbols->count; p++) {
-            if (strcmp(symbols->parameters[p].name, names[i]) == 0) {
-                atom->parameter_of[i] = (uint8_t)p;
-            }
-        }
+        const size_t p = AK_FIND(symbols->parameters, symbols->count, name, names[i]);
+        atom->parameter_of[i] = p < symbols->count ? (uint8_t)p : AK_PARAMETERS_MAX;
         AK_FAIL_IF(atom->parameter_of[i] == AK_PARAMETERS_MAX &&
                        !ak_scope_get(&atom->values[i], symbols->constants, names[i]),
                    err, AK_INVALID,

@@ -94,6 +94,27 @@ bool ak_space_value_is(const ak_value *value, const char *canonical, const char 
     }
 }
 
+/* Returns the index of the value that the text means; the number of values if there is none. */
+static size_t find_value(const ak_space *space, size_t p, const char *text)
+{
+    const ak_parameter *parameter = &space->parameters[p];
+    size_t v = 0;
+    while (v < parameter->value_count &&
+           !ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text)) {
+        v++;
+    }
+    return v;
+}
+
+ak_status ak_space_value_of_json(size_t *index, const ak_space *space, size_t parameter,
+                                 const json_t *json, ak_error *err)
+{
+    AK_FREED char *made = NULL;
+    AK_DO(json_is_string(json) ? AK_OK : ak_json_text(&made, json, err));
+    *index = find_value(space, parameter, made == NULL ? json_string_value(json) : made);
+    return AK_OK;
+}
+
 static ak_status set_one(ak_config *config, bool *given, const ak_space *space, char *item,
                          ak_error *err)
 {
@@ -102,17 +123,13 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
                item);
     *equals = 0;
     const char *name = ak_text_trim(item), *text = ak_text_trim(equals + 1);
-    size_t p, v = 0;
+    size_t p;
     if (!ak_space_parameter_find(&p, space, name)) {
         return unknown_parameter(space, name, err);
     }
     AK_FAIL_IF(given[p], err, AK_INVALID, "%s is given twice", name);
-    const ak_parameter *parameter = &space->parameters[p];
-    while (v < parameter->value_count &&
-           !ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text)) {
-        v++;
-    }
-    if (v == parameter->value_count) {
+    const size_t v = find_value(space, p, text);
+    if (v == space->parameters[p].value_count) {
         return unknown_value(space, p, text, err);
     }
     config->at[p] = (uint16_t)v;

@@ -217,12 +217,24 @@ static ak_status layers_init(product *p)
     return AK_OK;
 }
 
-static void product_clear(product *p)
+static void end_product(product **at)
 {
+    product *p = *at;
+    if (p == NULL) {
+        return;
+    }
     for (size_t i = 0; i <= AK_PARAMETERS_MAX; i++) {
         AK_FREE_ALL(p->layers[i].now, p->layers[i].edges, p->layers[i].live, p->layers[i].reads);
     }
-    AK_FREE_ALL(p->start, p->states, p->keys, p->visited.slots, p->unique.slots);
+    AK_FREE_ALL(p->start, p->states, p->keys, p->visited.slots, p->unique.slots, p);
+}
+
+static void end_rules(ak_rules **r)
+{
+    if (*r != NULL) {
+        ak_rules_clear(*r);
+        ak_free(*r);
+    }
 }
 
 /* Adds the node AK_GRAPH_END to an empty graph. */
@@ -237,39 +249,28 @@ static ak_status begin_graph(ak_graph *graph, const ak_symbols *symbols, ak_erro
 ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols *symbols,
                          uint64_t work_max, const char *where, ak_error *err)
 {
-    ak_graph graph = {.empty = true};
-    ak_rules *r = ak_alloc(1, sizeof *r);
-    product *p = ak_alloc(1, sizeof *p);
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(r != NULL && p != NULL, err));
+    AK_AT_END(ak_graph_clear) ak_graph graph = {.empty = true};
+    AK_AT_END(end_rules) ak_rules *r = NULL;
+    AK_AT_END(end_product) product *p = NULL;
+    AK_DO(AK_NEW(r, 1, err));
+    AK_DO(AK_NEW(p, 1, err));
     *r = (ak_rules){
         .atoms = atoms, .symbols = symbols, .where = where, .work_max = work_max, .err = err};
     *p = (product){.r = r, .graph = &graph, .err = err};
-    AK_TRY(begin_graph(&graph, symbols, err));
-    AK_TRY(ak_rules_build(r));
+    AK_DO(begin_graph(&graph, symbols, err));
+    AK_DO(ak_rules_build(r));
+    bool never = false; /* a condition excludes everything */
     for (size_t i = 0; i < atoms->count; i++) {
-        if (r->root[i] == AK_RULE_NEVER) {
-            goto out; /* this condition excludes everything */
-        }
+        never = never || r->root[i] == AK_RULE_NEVER;
     }
-    AK_TRY(layers_init(p));
-    uint32_t root = 0;
-    AK_TRY(product_build(&root, p, 0));
-    graph.empty = root == 0;
-    graph.root = root == 0 ? 0 : root - 1;
-out:
-    if (p != NULL) {
-        product_clear(p);
+    if (!never) {
+        uint32_t root = 0;
+        AK_DO(layers_init(p));
+        AK_DO(product_build(&root, p, 0));
+        graph.empty = root == 0;
+        graph.root = root == 0 ? 0 : root - 1;
     }
-    if (r != NULL) {
-        ak_rules_clear(r);
-    }
-    AK_FREE_ALL(p, r);
-    if (status != AK_OK) {
-        ak_graph_clear(&graph);
-        return status;
-    }
-    *out = graph;
+    AK_GIVE(out, graph);
     return AK_OK;
 }
 
@@ -310,27 +311,17 @@ static ak_status list_build(uint32_t *out, product *p, const ak_config *configs,
 ak_status ak_graph_list(ak_graph *out, const ak_symbols *symbols, const ak_config *configs,
                         size_t count, const char *where, ak_error *err)
 {
-    ak_graph graph = {.empty = count == 0};
+    AK_AT_END(ak_graph_clear) ak_graph graph = {.empty = count == 0};
+    AK_AT_END(end_product) product *p = NULL;
     ak_rules r = {.symbols = symbols, .where = where};
-    product *p;
     AK_DO(AK_NEW(p, 1, err));
     *p = (product){.r = &r, .graph = &graph, .err = err};
-    ak_status status = AK_OK;
-    AK_TRY(begin_graph(&graph, symbols, err));
+    AK_DO(begin_graph(&graph, symbols, err));
     for (size_t depth = 0; depth < symbols->count; depth++) {
-        AK_TRY(AK_NEW(p->layers[depth].edges, symbols->parameters[depth].value_count, err));
+        AK_DO(AK_NEW(p->layers[depth].edges, symbols->parameters[depth].value_count, err));
     }
-    if (count > 0) {
-        AK_TRY(list_build(&graph.root, p, configs, count, 0));
-    }
-out:
-    product_clear(p);
-    ak_free(p);
-    if (status != AK_OK) {
-        ak_graph_clear(&graph);
-        return status;
-    }
-    *out = graph;
+    AK_DO(count == 0 ? AK_OK : list_build(&graph.root, p, configs, count, 0));
+    AK_GIVE(out, graph);
     return AK_OK;
 }
 

@@ -95,6 +95,8 @@ bool ak_expr_is_name(const char *text);
 /* Return the truth of a value and the equality of two values as Python defines them. */
 bool ak_value_truth(const ak_value *value);
 bool ak_value_equal(const ak_value *a, const ak_value *b); /* 1 == 1.0 == True */
+/* Gives an int or a real as a real. Returns false for other values. */
+bool ak_value_number(double *out, const ak_value *value);
 /* Copies a value with its texts and lists into the arena. Returns false if there is no memory. */
 bool ak_value_copy(ak_value *out, const ak_value *value, ak_arena *arena);
 /* Writes a value as configurations show it: 6, 0.5, True, gcc (without quotes). Returns the

@@ -133,10 +133,7 @@ static ak_node *parse_call(ak_parser *p, const ak_token *name)
         return NULL;
     }
     node->function = (ak_function)f;
-    size_t count = 0;
-    for (const ak_node *argument = node->child; argument != NULL; argument = argument->next) {
-        count++;
-    }
+    const size_t count = ak_node_children(node);
     return count < functions[f].least || count > functions[f].most
                ? ak_lex_fault(p, name->at, "this call has the wrong number of arguments")
                : node;
@@ -247,50 +244,45 @@ static ak_node *parse_unary(ak_parser *p)
     return node;
 }
 
-static ak_op product_op(const ak_parser *p)
-{
-    return ak_lex_is(p, "*")    ? AK_OP_MULTIPLY
-           : ak_lex_is(p, "/")  ? AK_OP_DIVIDE
-           : ak_lex_is(p, "//") ? AK_OP_FLOOR_DIVIDE
-           : ak_lex_is(p, "%")  ? AK_OP_MODULO
-                                : AK_OP_NONE;
-}
+/* The binary operators, and the kind of node that holds a chain of them. */
+static const struct {
+    ak_node_kind kind;
+    const char *text;
+    ak_op op;
+} operators[] = {
+    {AK_NODE_OR, "or", AK_OP_OR},
+    {AK_NODE_AND, "and", AK_OP_AND},
+    {AK_NODE_COMPARE, "<", AK_OP_LESS},
+    {AK_NODE_COMPARE, "<=", AK_OP_LESS_EQUAL},
+    {AK_NODE_COMPARE, ">", AK_OP_GREATER},
+    {AK_NODE_COMPARE, ">=", AK_OP_GREATER_EQUAL},
+    {AK_NODE_COMPARE, "==", AK_OP_EQUAL},
+    {AK_NODE_COMPARE, "!=", AK_OP_NOT_EQUAL},
+    {AK_NODE_COMPARE, "in", AK_OP_IN},
+    {AK_NODE_COMPARE, "not", AK_OP_NOT_IN}, /* after an operand "not" can only begin "not in" */
+    {AK_NODE_SUM, "+", AK_OP_ADD},
+    {AK_NODE_SUM, "-", AK_OP_SUBTRACT},
+    {AK_NODE_PRODUCT, "*", AK_OP_MULTIPLY},
+    {AK_NODE_PRODUCT, "/", AK_OP_DIVIDE},
+    {AK_NODE_PRODUCT, "//", AK_OP_FLOOR_DIVIDE},
+    {AK_NODE_PRODUCT, "%", AK_OP_MODULO},
+};
 
-static ak_op sum_op(const ak_parser *p)
+static ak_op op_of(const ak_parser *p, ak_node_kind kind)
 {
-    return ak_lex_is(p, "+") ? AK_OP_ADD : ak_lex_is(p, "-") ? AK_OP_SUBTRACT : AK_OP_NONE;
-}
-
-static ak_op compare_op(const ak_parser *p)
-{
-    return ak_lex_is(p, "<")     ? AK_OP_LESS
-           : ak_lex_is(p, "<=")  ? AK_OP_LESS_EQUAL
-           : ak_lex_is(p, ">")   ? AK_OP_GREATER
-           : ak_lex_is(p, ">=")  ? AK_OP_GREATER_EQUAL
-           : ak_lex_is(p, "==")  ? AK_OP_EQUAL
-           : ak_lex_is(p, "!=")  ? AK_OP_NOT_EQUAL
-           : ak_lex_is(p, "in")  ? AK_OP_IN
-           : ak_lex_is(p, "not") ? AK_OP_NOT_IN /* after an operand "not" can only begin "not in" */
-                                 : AK_OP_NONE;
-}
-
-static ak_op and_op(const ak_parser *p)
-{
-    return ak_lex_is(p, "and") ? AK_OP_AND : AK_OP_NONE;
-}
-
-static ak_op or_op(const ak_parser *p)
-{
-    return ak_lex_is(p, "or") ? AK_OP_OR : AK_OP_NONE;
+    ak_op op = AK_OP_NONE;
+    for (size_t i = 0; i < AK_COUNT(operators) && op == AK_OP_NONE; i++) {
+        op = operators[i].kind == kind && ak_lex_is(p, operators[i].text) ? operators[i].op : op;
+    }
+    return op;
 }
 
 /* Parses operand (op operand)* as one node. */
-static ak_node *parse_chain(ak_parser *p, ak_node_kind kind, ak_op (*op_of)(const ak_parser *),
-                            ak_node *(*operand)(ak_parser *))
+static ak_node *parse_chain(ak_parser *p, ak_node_kind kind, ak_node *(*operand)(ak_parser *))
 {
     ak_node *first = operand(p);
     ak_op op;
-    if (first == NULL || (op = op_of(p)) == AK_OP_NONE) {
+    if (first == NULL || (op = op_of(p, kind)) == AK_OP_NONE) {
         return first;
     }
     ak_node *node = new_node(p, kind);
@@ -310,24 +302,24 @@ static ak_node *parse_chain(ak_parser *p, ak_node_kind kind, ak_op (*op_of)(cons
         next->op = op;
         *tail = next;
         tail = &next->next;
-    } while ((op = op_of(p)) != AK_OP_NONE);
+    } while ((op = op_of(p, kind)) != AK_OP_NONE);
     return node;
 }
 
 static ak_node *parse_product(ak_parser *p)
 {
-    return parse_chain(p, AK_NODE_PRODUCT, product_op, parse_unary);
+    return parse_chain(p, AK_NODE_PRODUCT, parse_unary);
 }
 
 static ak_node *parse_sum(ak_parser *p)
 {
-    return parse_chain(p, AK_NODE_SUM, sum_op, parse_product);
+    return parse_chain(p, AK_NODE_SUM, parse_product);
 }
 
 static ak_node *parse_not(ak_parser *p)
 {
     if (!ak_lex_is(p, "not")) {
-        return parse_chain(p, AK_NODE_COMPARE, compare_op, parse_sum);
+        return parse_chain(p, AK_NODE_COMPARE, parse_sum);
     }
     ak_node *node = new_node(p, AK_NODE_NOT);
     if (node == NULL || !enter(p)) {
@@ -340,12 +332,12 @@ static ak_node *parse_not(ak_parser *p)
 
 static ak_node *parse_and(ak_parser *p)
 {
-    return parse_chain(p, AK_NODE_AND, and_op, parse_not);
+    return parse_chain(p, AK_NODE_AND, parse_not);
 }
 
 static ak_node *parse_or(ak_parser *p)
 {
-    return parse_chain(p, AK_NODE_OR, or_op, parse_and);
+    return parse_chain(p, AK_NODE_OR, parse_and);
 }
 
 static ak_node *parse_any(ak_parser *p)

@@ -85,6 +85,15 @@ struct ak_node {
     ak_node *child, *next;
 };
 
+static inline size_t ak_node_children(const ak_node *node)
+{
+    size_t count = 0;
+    for (const ak_node *child = node->child; child != NULL; child = child->next) {
+        count++;
+    }
+    return count;
+}
+
 /* The first slots belong to the parts. A comprehension has a slot that differs from those of other
    texts and of the variables that it can read; otherwise comprehensions share slots. An expression
    that needs more slots than these is refused as nested too deep. */

@@ -11,10 +11,7 @@ static ak_status call(ak_value *out, const ak_node *node, ak_walk *w)
 {
     /* Most calls have few arguments; more than three go into a list in the arena. */
     ak_value few[3] = {{0}}, *argument = few, unused;
-    size_t count = 0;
-    for (const ak_node *child = node->child; child != NULL; child = child->next) {
-        count++;
-    }
+    const size_t count = ak_node_children(node);
     AK_DO(count > 3 ? ak_give_list(&unused, &argument, count, w) : AK_OK);
     size_t i = 0;
     for (const ak_node *child = node->child; child != NULL; child = child->next) {
@@ -25,12 +22,8 @@ static ak_status call(ak_value *out, const ak_node *node, ak_walk *w)
 
 static ak_status eval_list(ak_value *out, const ak_node *node, ak_walk *w)
 {
-    size_t count = 0;
-    for (const ak_node *child = node->child; child != NULL; child = child->next) {
-        count++;
-    }
     ak_value *items;
-    AK_DO(ak_give_list(out, &items, count, w));
+    AK_DO(ak_give_list(out, &items, ak_node_children(node), w));
     for (const ak_node *child = node->child; child != NULL; child = child->next) {
         AK_DO(eval(items++, child, w));
     }
@@ -175,18 +168,26 @@ static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
     return ak_fail(w->err, AK_INTERNAL, "%s: unknown node", w->expr->where);
 }
 
+/* Begins a walk without names. What is not read before it is written stays unset, because a walk is
+   large. */
+static void begin(ak_walk *w, const ak_expr *expr, ak_arena *arena, ak_error *err)
+{
+    w->expr = expr;
+    w->scope = NULL;
+    w->values = NULL;
+    w->arena = arena;
+    w->steps = 0;
+    memset(w->known, 0, expr->part_count * sizeof *w->known);
+    w->err = err;
+}
+
 ak_status ak_expr_eval(ak_value *out, const ak_expr *expr, const ak_scope *scope, ak_arena *arena,
                        ak_error *err)
 {
     ak_walk w;
-    w.expr = expr;
-    w.scope = scope;
-    w.values = NULL;
-    w.arena = arena;
-    w.steps = 0;
-    memset(w.known, 0, expr->part_count * sizeof *w.known);
-    w.err = err;
     ak_value result;
+    begin(&w, expr, arena, err);
+    w.scope = scope;
     AK_DO(eval(&result, expr->root, &w));
     *out = result;
     return AK_OK;
@@ -196,13 +197,8 @@ ak_status ak_expr_eval_node(ak_value *out, size_t *steps, const ak_expr *expr, c
                             const ak_value *values, ak_arena *arena, ak_error *err)
 {
     ak_walk w;
-    w.expr = expr;
-    w.scope = NULL;
+    begin(&w, expr, arena, err);
     w.values = values;
-    w.arena = arena;
-    w.steps = 0;
-    memset(w.known, 0, expr->part_count * sizeof *w.known);
-    w.err = err;
     ak_status status = eval(out, node, &w);
     *steps = w.steps;
     return status;

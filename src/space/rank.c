@@ -154,13 +154,6 @@ ak_status ak_rank_known(bool *out, const ak_space *space, const ak_scope *consta
     return status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK;
 }
 
-static double number_of(const ak_value *value)
-{
-    return value->type == AK_VALUE_INT    ? (double)value->as.integer
-           : value->type == AK_VALUE_REAL ? value->as.real
-                                          : 0.0;
-}
-
 double ak_rank_log(ak_rank *rank, const ak_config *config)
 {
     if (rank == NULL) {
@@ -177,6 +170,6 @@ double ak_rank_log(ak_rank *rank, const ak_config *config)
                           NULL) != AK_OK) {
         return HUGE_VAL;
     }
-    double time = number_of(&value);
-    return time > 0.0 && time < HUGE_VAL ? log(time) : HUGE_VAL;
+    double time;
+    return ak_value_number(&time, &value) && time > 0.0 && time < HUGE_VAL ? log(time) : HUGE_VAL;
 }

@@ -57,6 +57,7 @@ AK_END_AT(ak_space_free, ak_space)
 
 /* Makes a configuration, which must be valid, the default. */
 void ak_space_set_default(ak_space *space, const ak_config *config);
+bool ak_space_is_default(const ak_space *space, const ak_config *config);
 
 /* Gives the configurations from which a search may start, all valid in this space, and returns
    their number. First come the winners at sizes near the space's own, the nearest first, then the

@@ -49,8 +49,12 @@ struct ak_space {
 /* Reads the parameters and conditions of spec->definition into the space (space_read.c). */
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err);
 /* Reads "Starts" after the graph is built and the default is known. One of the starts may become
-   the default (space_starts.c). */
+   the default (space_starts.c). Until then each parameter has the default that was declared. */
 ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err);
+/* Gives the index of the parameter's value that the JSON means; the number of values if there is
+   none (config.c). */
+ak_status ak_space_value_of_json(size_t *index, const ak_space *space, size_t parameter,
+                                 const json_t *json, ak_error *err);
 /* Gives the first condition that the configuration breaks, or condition_count if it breaks none. */
 ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_config *config,
                           ak_error *err);

@@ -176,6 +176,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
     if (!space->listed) {
         AK_DO(ak_space_read_starts(space, spec, err));
     }
+    ak_space_set_default(space, &space->fallback); /* the parameters show what is used */
     return AK_OK;
 }
 
@@ -184,14 +185,10 @@ ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *er
     ak_space_spec known = *spec;
     known.where = spec->where == NULL ? "space" : spec->where;
     known.work_max = spec->work_max == 0 ? AK_SPACE_WORK_MAX : spec->work_max;
-    ak_space *space;
+    AK_AT_END(ak_space_free_at) ak_space *space = NULL;
     AK_DO(AK_NEW(space, 1, err));
-    ak_status status = build(space, &known, err);
-    if (status != AK_OK) {
-        ak_space_free(space);
-        return status;
-    }
-    *out = space;
+    AK_DO(build(space, &known, err));
+    AK_GIVE(out, space);
     return AK_OK;
 }
 

@@ -92,7 +92,7 @@ static ak_status read_choices(family *f, const json_t *object)
                    ALTERNATIVES_MAX);
         choice *c = &f->choices[p];
         AK_DO(AK_ARENA_NEW(c->items, f->arena, count, f->err));
-        c->count = count; /* from here on `clear` frees the expressions */
+        c->count = count; /* from here on `end` frees the expressions */
         AK_EACH(item, json) {
             AK_DO(read_alternative(&c->items[item_at], f, item, p));
         }
@@ -113,12 +113,6 @@ static ak_status read_limits(family *f, const json_t *array)
     return AK_OK;
 }
 
-static bool number_of(double *out, const ak_value *value)
-{
-    *out = value->type == AK_VALUE_REAL ? value->as.real : (double)value->as.integer;
-    return value->type == AK_VALUE_INT || value->type == AK_VALUE_REAL;
-}
-
 /* Returns the node's edge with the wanted value or, for a number, with the largest value not above
    it. Returns NULL if there is none. */
 static const ak_edge *edge_for(const family *f, const ak_graph_node *node, const ak_value *wanted)
@@ -126,10 +120,10 @@ static const ak_edge *edge_for(const family *f, const ak_graph_node *node, const
     const ak_edge *edges = &f->space->graph.edges[node->first], *best = NULL;
     const ak_value *values = f->space->parameters[node->layer].values;
     double number, other, nearest = -HUGE_VAL;
-    bool ordered = number_of(&number, wanted);
+    bool ordered = ak_value_number(&number, wanted);
     for (uint32_t e = 0; e < node->edges; e++) {
         const ak_value *value = &values[edges[e].value];
-        if (ordered && number_of(&other, value)) {
+        if (ordered && ak_value_number(&other, value)) {
             best = other <= number && other > nearest ? &edges[e] : best;
             nearest = best == &edges[e] ? other : nearest;
         } else if (ak_value_equal(value, wanted)) {
@@ -213,8 +207,12 @@ static ak_status walk(family *f, uint32_t at)
     return AK_OK;
 }
 
-static void clear(family *f)
+static void end(family **at)
 {
+    family *f = *at;
+    if (f == NULL) {
+        return;
+    }
     for (size_t p = 0; p < f->space->count; p++) {
         for (size_t i = 0; i < f->choices[p].count; i++) {
             ak_expr_free(f->choices[p].items[i].expr);
@@ -232,7 +230,7 @@ static void clear(family *f)
 ak_status ak_space_family(const ak_space *space, const ak_family *described, ak_family_take take,
                           void *context, ak_error *err)
 {
-    family *f;
+    AK_AT_END(end) family *f = NULL;
     AK_DO(AK_NEW(f, 1, err));
     *f = (family){.space = space,
                   .constants = described->constants,
@@ -243,12 +241,8 @@ ak_status ak_space_family(const ak_space *space, const ak_family *described, ak_
                   .arena = ak_arena_new(),
                   .scratch = ak_arena_new(),
                   .scope = ak_scope_new(described->constants)};
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(f->arena != NULL && f->scratch != NULL && f->scope != NULL, err));
-    AK_TRY(read_choices(f, described->alternatives));
-    AK_TRY(read_limits(f, described->conditions));
-    AK_TRY(walk(f, space->graph.root));
-out:
-    clear(f);
-    return status;
+    AK_DO(ak_stored(f->arena != NULL && f->scratch != NULL && f->scope != NULL, err));
+    AK_DO(read_choices(f, described->alternatives));
+    AK_DO(read_limits(f, described->conditions));
+    return walk(f, space->graph.root);
 }

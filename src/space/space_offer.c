@@ -172,17 +172,14 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
     AK_FAIL_IF(kept == 0 && !compiler, r->err, AK_INVALID,
                "%s is fixed at values that change results; --allow-numerics allows them", r->where);
     if (kept == 0) {
-        ak_buf names = AK_BUF(200);
+        AK_AT_END(ak_buf_free) ak_buf names = AK_BUF(200);
         for (size_t i = 0; i < parameter->value_count; i++) {
             ak_buf_print(&names, "%s%s", i == 0 ? "" : ", ", body->text[i]);
         }
-        ak_status status =
-            ak_fail(r->err, AK_UNAVAILABLE,
-                    "%s: none of its compilers (%s) was found in PATH; install one, or add "
-                    "its folder to PATH",
-                    r->where, names.data);
-        ak_buf_free(&names);
-        return status;
+        return ak_fail(r->err, AK_UNAVAILABLE,
+                       "%s: none of its compilers (%s) was found in PATH; install one, or add "
+                       "its folder to PATH",
+                       r->where, names.data);
     }
     parameter->value_count = kept;
     parameter->default_index = fallback;

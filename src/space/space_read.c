@@ -114,9 +114,8 @@ static ak_status read_all(ak_space_reader *r)
 
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err)
 {
-    ak_space_reader r = {.space = space, .spec = spec, .scratch = ak_arena_new(), .err = err};
-    AK_DO(ak_made(r.scratch, err));
-    ak_status status = read_all(&r);
-    ak_arena_free(r.scratch);
-    return status;
+    AK_AT_END(ak_arena_free_at) ak_arena *scratch = ak_arena_new();
+    AK_DO(ak_made(scratch, err));
+    return read_all(
+        &(ak_space_reader){.space = space, .spec = spec, .scratch = scratch, .err = err});
 }

@@ -59,38 +59,14 @@ static ak_status distance_of(double *out, const json_t *at, const ak_scope *cons
     *out = 0.0;
     AK_EACH_MEMBER(name, size, at) {
         ak_value value;
+        double here;
         AK_FAIL_IF(!json_is_number(size) || !(json_number_value(size) > 0), err, AK_INVALID,
                    "%s: \"%.60s\" must be a number above 0", where, name);
         bool known = constants != NULL && ak_scope_get(&value, constants, name) &&
-                     (value.type == AK_VALUE_INT || value.type == AK_VALUE_REAL);
-        double here = !known                       ? 0.0
-                      : value.type == AK_VALUE_INT ? (double)value.as.integer
-                                                   : value.as.real;
-        *out += here > 0 ? fabs(log2(here / json_number_value(size))) : HUGE_VAL;
+                     ak_value_number(&here, &value);
+        *out += known && here > 0 ? fabs(log2(here / json_number_value(size))) : HUGE_VAL;
     }
     return AK_OK;
-}
-
-/* Returns true if the text means the parameter's value v. */
-static bool is_value(const ak_space *space, size_t parameter, size_t v, const char *text)
-{
-    return ak_space_value_is(&space->parameters[parameter].values[v],
-                             space->bodies[parameter].text[v], text);
-}
-
-/* Finds the value that the JSON means. *index is the number of values if there is none. */
-static ak_status find_value(size_t *index, const ak_space *space, size_t parameter,
-                            const json_t *json, ak_error *err)
-{
-    AK_FREED char *text = NULL;
-    size_t count = space->parameters[parameter].value_count;
-    ak_status status = json_is_string(json) ? AK_OK : ak_json_text(&text, json, err);
-    const char *written = text == NULL ? json_string_value(json) : text;
-    *index = 0;
-    while (status == AK_OK && *index < count && !is_value(space, parameter, *index, written)) {
-        *index += 1;
-    }
-    return status;
 }
 
 typedef struct only {
@@ -154,8 +130,8 @@ static ak_status read_config(ak_config *out, bool *usable, const json_t *json, c
                    "%s: there is no parameter \"%.60s\"", where, name);
         AK_FAIL_IF(json_is_array(value) || json_is_object(value) || json_is_null(value), err,
                    AK_INVALID, "%s: \"%.60s\" is not a value", where, name);
-        AK_DO(find_value(&v, space, p, value, err));
-        const bool missing = v >= space->parameters[p].value_count;
+        AK_DO(ak_space_value_of_json(&v, space, p, value, err));
+        const bool missing = v == space->parameters[p].value_count;
         fixed = fixed || (missing && ak_space_fixes(r->spec->fix, name));
         *usable = *usable && !missing;
         out->at[p] = (uint16_t)(missing ? 0 : v);
@@ -309,25 +285,27 @@ static ak_status read_start(reading *r, const json_t *json, ak_error *err)
                : AK_OK;
 }
 
+static void reading_clear(reading *r)
+{
+    ak_rank_close(r->rank);
+    ak_free(r->starts);
+}
+
 ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err)
 {
-    reading r = {.space = space, .spec = spec};
+    AK_AT_END(reading_clear) reading r = {.space = space, .spec = spec};
     json_t *list = NULL;
     AK_DO(ak_json_array_or_null(&list, spec->definition, "Starts", spec->where, err));
     if (list == NULL) {
         return AK_OK;
     }
-    ak_status status = AK_OK;
-    AK_TRY(read_near(&r.near, spec->definition, spec->where, err));
-    AK_TRY(ak_rank_open(&r.rank, space, spec->constants, spec->rank, spec->where, err));
+    AK_DO(read_near(&r.near, spec->definition, spec->where, err));
+    AK_DO(ak_rank_open(&r.rank, space, spec->constants, spec->rank, spec->where, err));
     for (; r.number < json_array_size(list); r.number++) {
-        AK_TRY(read_start(&r, json_array_get(list, r.number), err));
+        AK_DO(read_start(&r, json_array_get(list, r.number), err));
     }
     keep_best(space, r.starts, r.count, r.rank);
-out:
-    ak_rank_close(r.rank);
-    ak_free(r.starts);
-    return status;
+    return AK_OK;
 }
 
 size_t ak_space_starts(const ak_config **out, const ak_space *space)

@@ -67,6 +67,11 @@ void ak_space_set_default(ak_space *space, const ak_config *config)
     }
 }
 
+bool ak_space_is_default(const ak_space *space, const ak_config *config)
+{
+    return memcmp(&space->fallback, config, sizeof *config) == 0;
+}
+
 bool ak_space_ordered(const ak_space *space, size_t parameter)
 {
     return space->bodies[parameter].rank != NULL;
@@ -136,23 +141,33 @@ void ak_space_at(ak_config *out, const ak_space *space, uint64_t index)
     *out = config;
 }
 
-bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *config)
+/* Follows the configuration's values from parameter `p` on, beginning at node `at`. Returns whether
+   they lead to AK_GRAPH_END, and gives the number of configurations from `at` on that come before
+   this one. */
+static bool follow(uint64_t *before, const ak_space *space, uint32_t at, const ak_config *config,
+                   size_t p)
 {
-    assert(!space->outline);
-    uint32_t at = space->graph.root;
-    uint64_t before = 0;
-    for (size_t p = 0; p < space->count; p++) {
+    *before = 0;
+    for (; p < space->count; p++) {
         const ak_edge *edge = ak_graph_step(&space->graph, at, config->at[p]);
         if (edge == NULL) {
             return false;
         }
-        before += edge->before;
+        *before += edge->before;
         at = edge->node;
     }
-    if (index != NULL) {
+    return true;
+}
+
+bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *config)
+{
+    assert(!space->outline);
+    uint64_t before;
+    const bool found = follow(&before, space, space->graph.root, config, 0);
+    if (found && index != NULL) {
         *index = before;
     }
-    return true;
+    return found;
 }
 
 bool ak_space_occurs(const ak_space *space, size_t parameter, size_t value)
@@ -182,20 +197,6 @@ void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng)
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* Returns true if the configuration's values from parameter `p` on lead from node `at` to
-   AK_GRAPH_END. */
-static bool rest_is_valid(const ak_space *space, uint32_t at, const ak_config *config, size_t p)
-{
-    for (; p < space->count; p++) {
-        const ak_edge *edge = ak_graph_step(&space->graph, at, config->at[p]);
-        if (edge == NULL) {
-            return false;
-        }
-        at = edge->node;
-    }
-    return true;
-}
-
 typedef struct neighbours {
     ak_config *out;
     size_t max, count;
@@ -203,13 +204,16 @@ typedef struct neighbours {
     const ak_config *config;
 } neighbours;
 
-static void add_neighbour(neighbours *n, size_t p, uint16_t value)
+/* Adds the neighbour that an edge for parameter `p` leads to. Returns false if it is not valid. */
+static bool add_neighbour(neighbours *n, size_t p, const ak_edge *edge)
 {
-    if (n->count < n->max) {
+    uint64_t before;
+    const bool valid = follow(&before, n->space, edge->node, n->config, p + 1);
+    if (valid && n->count < n->max) {
         n->out[n->count] = *n->config;
-        n->out[n->count].at[p] = value;
-        n->count++;
+        n->out[n->count++].at[p] = edge->value;
     }
+    return valid;
 }
 
 /* Adds all neighbours that differ in parameter `p`. The values before `p` lead to `node`. */
@@ -218,9 +222,8 @@ static void any_neighbours(neighbours *n, size_t p, uint32_t node)
     const ak_graph *graph = &n->space->graph;
     const ak_edge *edges = &graph->edges[graph->nodes[node].first];
     for (size_t i = 0; i < graph->nodes[node].edges && n->count < n->max; i++) {
-        if (edges[i].value != n->config->at[p] &&
-            rest_is_valid(n->space, edges[i].node, n->config, p + 1)) {
-            add_neighbour(n, p, edges[i].value);
+        if (edges[i].value != n->config->at[p]) {
+            (void)add_neighbour(n, p, &edges[i]);
         }
     }
 }
@@ -239,8 +242,7 @@ static void adjacent_neighbours(neighbours *n, size_t p, uint32_t node)
         while (up ? r + 1 < count : r > 0) {
             r = up ? r + 1 : r - 1;
             const ak_edge *edge = ak_graph_step(&n->space->graph, node, body->by_rank[r]);
-            if (edge != NULL && rest_is_valid(n->space, edge->node, n->config, p + 1)) {
-                add_neighbour(n, p, edge->value);
+            if (edge != NULL && add_neighbour(n, p, edge)) {
                 break;
             }
         }

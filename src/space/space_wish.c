@@ -2,15 +2,7 @@
    space.h). */
 #include <math.h>
 
-#include "base/alloc.h"
 #include "space/space_body.h"
-
-static double number_of(const ak_value *value)
-{
-    return value->type == AK_VALUE_INT    ? (double)value->as.integer
-           : value->type == AK_VALUE_REAL ? value->as.real
-                                          : NAN;
-}
 
 /* Returns the distance of two numbers: the logarithm of their ratio if both are above 0, else
    their difference. */
@@ -31,26 +23,21 @@ static ak_status place_value(placed *out, const ak_space *space, size_t p, const
                              ak_error *err)
 {
     const ak_parameter *parameter = &space->parameters[p];
-    AK_FREED char *made = NULL;
-    ak_status status = json_is_string(json) ? AK_OK : ak_json_text(&made, json, err);
-    const char *text = made == NULL ? json_string_value(json) : made;
-    out->exact = out->found = false;
-    for (size_t v = 0; status == AK_OK && !out->exact && v < parameter->value_count; v++) {
-        out->exact = ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text);
-        out->at = out->exact ? (uint16_t)v : out->at;
-    }
-    double wish = json_is_number(json) ? json_number_value(json) : NAN, least = HUGE_VAL;
-    for (size_t v = 0; !out->exact && ak_space_ordered(space, p) && v < parameter->value_count;
-         v++) {
-        double away = apart(number_of(&parameter->values[v]), wish);
+    size_t same;
+    AK_DO(ak_space_value_of_json(&same, space, p, json, err));
+    out->exact = out->found = same < parameter->value_count;
+    out->at = out->exact ? (uint16_t)same : out->at;
+    double least = HUGE_VAL, number;
+    for (size_t v = 0; !out->exact && json_is_number(json) && v < parameter->value_count; v++) {
+        bool ordered = ak_value_number(&number, &parameter->values[v]);
+        double away = ordered ? apart(number, json_number_value(json)) : HUGE_VAL;
         if (away < least) {
             least = away;
             out->at = (uint16_t)v;
             out->found = true;
         }
     }
-    out->found = out->found || out->exact;
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_space_wish_of(ak_space_wish *out, const ak_space *space, const json_t *values,

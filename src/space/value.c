@@ -25,6 +25,15 @@ bool ak_value_truth(const ak_value *value)
     return false;
 }
 
+bool ak_value_number(double *out, const ak_value *value)
+{
+    if (value->type != AK_VALUE_INT && value->type != AK_VALUE_REAL) {
+        return false;
+    }
+    *out = value->type == AK_VALUE_INT ? (double)value->as.integer : value->as.real;
+    return true;
+}
+
 /* 2^63 is the first real above every int64_t. */
 #define TWO_63 9223372036854775808.0
 

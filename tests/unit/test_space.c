@@ -355,6 +355,10 @@ static void test_default_is_repaired(void **state)
     ak_space_default(&config, space);
     (void)ak_config_format(text, sizeof text, space, &config);
     assert_string_equal(text, "MR=6,NR=8,compiler=gcc");
+    for (size_t p = 0; p < ak_space_parameter_count(space);
+         p++) { /* as lists and exports show it */
+        assert_int_equal(ak_space_parameter(space, p)->default_index, config.at[p]);
+    }
     ak_space_free(space);
 }
 
