@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "llm/proposal.h"
 
 /* A generation counts as a gain if the best time or cost improved by this share; less is noise. */
@@ -74,6 +75,17 @@ struct ak_advisor {
 
 /* ---- open ------------------------------------------------------------------------------------ */
 
+ak_advice_plan ak_advice_plan_of(const ak_strategy_context *context, const ak_hyper *hypers,
+                                 size_t history, int generations)
+{
+    const ak_advisor_options *options = context->advisor;
+    const bool given = options != NULL && options->generations > 0 && generations > 1;
+    return (ak_advice_plan){.generations = given ? options->generations : generations,
+                            .batch = options == NULL ? 0 : options->batch,
+                            .no_history = ak_strategy_hyper(context, hypers, history) < 1,
+                            .no_facts = ak_strategy_hyper(context, hypers, history + 1) < 1};
+}
+
 static void fail(ak_advisor *a, const char *why)
 {
     a->state = AK_ADVICE_FAILED;
@@ -127,7 +139,7 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err)
 {
     static const ak_advisor_options nobody = {0};
-    ak_advisor *a;
+    AK_AT_END(ak_advisor_close_at) ak_advisor *a = NULL;
     AK_DO(AK_NEW(a, 1, err));
     *a = (ak_advisor){.options = context->advisor == NULL ? &nobody : context->advisor,
                       .space = context->space,
@@ -140,18 +152,14 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                       .brief_text = AK_BUF(AK_PROMPT_BYTES_MAX),
                       .prompt = AK_BUF(AK_PROMPT_BYTES_MAX)};
     a->arena = ak_arena_new();
-    ak_status status = ak_made(a->arena, err);
+    AK_DO(ak_made(a->arena, err));
     if (a->options->model == NULL) {
         fail(a,
              a->options->missing == NULL ? "no language model is configured" : a->options->missing);
-    } else if (status == AK_OK) {
-        status = describe(a, context, err);
+    } else {
+        AK_DO(describe(a, context, err));
     }
-    if (status != AK_OK) {
-        ak_advisor_close(a);
-        return status;
-    }
-    *out = a;
+    AK_GIVE(out, a);
     return AK_OK;
 }
 
@@ -330,23 +338,16 @@ bool ak_advisor_await(ak_advisor *a, int64_t timeout_ns)
 
 static bool repeated(const ak_advisor *a, const ak_config *config, size_t first)
 {
-    for (size_t i = first; i < a->advice_count; i++) {
-        if (memcmp(&a->list[i].what.config, config, sizeof *config) == 0) {
-            return true;
-        }
-    }
-    return ak_walk_seen(a->walk, config);
+    const size_t count = a->advice_count - first;
+    return (count > 0 && AK_FIND_SAME(a->list + first, count, what.config, config) < count) ||
+           ak_walk_seen(a->walk, config);
 }
 
 /* Returns the number of the configuration's trial; 0 if it was not observed. */
 static size_t number_of(const ak_advisor *a, const ak_config *config)
 {
-    for (size_t i = 0; i < a->count; i++) {
-        if (memcmp(&a->trials[i].config, config, sizeof *config) == 0) {
-            return i + 1;
-        }
-    }
-    return 0;
+    const size_t i = AK_FIND_SAME(a->trials, a->count, config, config);
+    return i < a->count ? i + 1 : 0;
 }
 
 static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)

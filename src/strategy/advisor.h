@@ -96,6 +96,12 @@ typedef struct ak_advice_plan {
       "tell the model about device, shape and source (0: parameters, conditions and times only)",  \
       "the harness computes what models are bad at")
 
+/* Returns the part of a plan that the user sets: `generations` unless there is only one or the
+   options say how many, the batch of the options (0: the strategy chooses it), and what the rows of
+   AK_ADVICE_HYPERS say, the first of which has the index `history`. */
+ak_advice_plan ak_advice_plan_of(const ak_strategy_context *context, const ak_hyper *hypers,
+                                 size_t history, int generations);
+
 typedef enum ak_advice_state {
     AK_ADVICE_IDLE,   /* the next question may be asked */
     AK_ADVICE_ASKED,  /* a reply is under way */
@@ -114,6 +120,7 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
 /* Frees an advisor; NULL is accepted. Abandons a call under way and reports it with what it may
    have cost. */
 void ak_advisor_close(ak_advisor *advisor);
+AK_END_AT(ak_advisor_close, ak_advisor)
 
 ak_advice_state ak_advisor_state(const ak_advisor *advisor);
 /* Returns why the advice ENDED: "generations" (all questions were asked), "stalled" (two

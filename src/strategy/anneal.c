@@ -76,28 +76,22 @@ static bool accept(anneal *self, size_t place)
            ak_rng_real(&self->frame.rng) < exp(-slower / self->temperature);
 }
 
-static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *observation,
-                                ak_error *err)
+static void take_anneal(ak_frame *frame, size_t place, size_t tag)
 {
-    anneal *self = (anneal *)strategy;
-    size_t place, tag;
-    AK_DO(ak_frame_observe(&place, &tag, &self->frame, observation, err));
-    if (place != SIZE_MAX) {
-        if (tag == 1) {
-            self->temperature *= self->cooling;
-        }
-        if (accept(self, place)) {
-            self->current = place;
-        }
+    anneal *self = (anneal *)frame;
+    if (tag == 1) {
+        self->temperature *= self->cooling;
     }
-    return AK_OK;
+    if (accept(self, place)) {
+        self->current = place;
+    }
 }
 
 static ak_status open_anneal(ak_strategy *strategy, const ak_strategy_context *context,
                              ak_error *err)
 {
     anneal *self = (anneal *)strategy;
-    AK_DO(ak_frame_open(&self->frame, next_anneal, context, err));
+    AK_DO(ak_frame_open(&self->frame, next_anneal, take_anneal, context, err));
     HYPERS(AK_HYPER_READ)
     restart(self);
     return AK_OK;
@@ -108,8 +102,5 @@ const ak_strategy_ops ak_strategy_anneal = {
     .description = "a walk over neighbours that takes slower steps ever more rarely",
     .bytes = sizeof(anneal),
     .open = open_anneal,
-    .propose = ak_frame_propose,
-    .observe = observe_anneal,
-    .close = ak_frame_end,
-    .hypers = hypers,
+    AK_FRAME_OPS,
 };

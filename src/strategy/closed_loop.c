@@ -47,49 +47,24 @@ static void close_loop(ak_strategy *strategy)
     ak_walk_close(&self->walk);
 }
 
-static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, int generations)
-{
-    const ak_advisor_options *options = context->advisor;
-    ak_advice_plan plan = {.generations = generations,
-                           .batch = options == NULL ? 0 : options->batch,
-                           .no_history = ak_strategy_hyper(context, hypers, HYPER_history) < 1,
-                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_facts) < 1};
-    if (options != NULL && options->generations > 0 && generations > 1) {
-        plan.generations = options->generations;
-    }
-    if (plan.batch == 0) {
-        size_t all = context->evaluations == 0 ? EVALUATIONS : context->evaluations;
-        size_t left = all > fill + 1 ? all - fill - 1 : 1; /* the tuner tries the default */
-        plan.batch = (left + (size_t)plan.generations - 1) / (size_t)plan.generations;
-    }
-    plan.batch = plan.batch > AK_ADVICE_BATCH_MAX ? AK_ADVICE_BATCH_MAX : plan.batch;
-    return plan;
-}
-
-static ak_status open_loop(ak_strategy *strategy, const ak_strategy_context *context,
-                           int generations, ak_error *err)
+static ak_status open_loop(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err)
 {
     closed_loop *self = (closed_loop *)strategy;
+    const int generations = strategy->ops == &ak_strategy_llm ? GENERATIONS : 1;
     self->context = *context;
     self->context.hyper = NULL; /* the fallback has hyper-parameters of its own */
     self->rechecks = context->advisor != NULL && context->advisor->rechecks;
     self->fill = (size_t)ak_strategy_hyper(context, hypers, HYPER_fill);
     size_t all = context->evaluations == 0 ? EVALUATIONS : context->evaluations;
     self->fill = self->fill < all / FILL_SHARE ? self->fill : all / FILL_SHARE;
-    ak_advice_plan plan = plan_of(context, self->fill, generations);
+    ak_advice_plan plan = ak_advice_plan_of(context, hypers, HYPER_history, generations);
+    if (plan.batch == 0) {
+        size_t left = all > self->fill + 1 ? all - self->fill - 1 : 1; /* without the default */
+        plan.batch = (left + (size_t)plan.generations - 1) / (size_t)plan.generations;
+    }
+    plan.batch = plan.batch > AK_ADVICE_BATCH_MAX ? AK_ADVICE_BATCH_MAX : plan.batch;
     AK_DO(ak_walk_open(&self->walk, context->space, context->seed, err));
     return ak_advisor_open(&self->advisor, context, &plan, &self->walk, err);
-}
-
-static ak_status open_llm(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err)
-{
-    return open_loop(strategy, context, GENERATIONS, err);
-}
-
-static ak_status open_oneshot(ak_strategy *strategy, const ak_strategy_context *context,
-                              ak_error *err)
-{
-    return open_loop(strategy, context, 1, err);
 }
 
 /* ---- fallback -------------------------------------------------------------------------------- */
@@ -193,30 +168,14 @@ static const char *ended_loop(const ak_strategy *strategy)
                                                               : NULL;
 }
 
-const ak_strategy_ops ak_strategy_llm = {
-    .name = "llm",
-    .description = "a language model proposes, sees what came of it, and proposes again",
-    .bytes = sizeof(closed_loop),
-    .open = open_llm,
-    .propose = propose_loop,
-    .observe = observe_loop,
-    .close = close_loop,
-    .hypers = hypers,
-    .await = await_loop,
-    .recheck = recheck_loop,
-    .ended = ended_loop,
-};
+#define OPS(its_name, its_description)                                                             \
+    {                                                                                              \
+        .name = its_name, .description = its_description, .bytes = sizeof(closed_loop),            \
+        .open = open_loop, .propose = propose_loop, .observe = observe_loop, .close = close_loop,  \
+        .hypers = hypers, .await = await_loop, .recheck = recheck_loop, .ended = ended_loop        \
+    }
 
-const ak_strategy_ops ak_strategy_llm_oneshot = {
-    .name = "llm-oneshot",
-    .description = "a language model proposes once, all at a time",
-    .bytes = sizeof(closed_loop),
-    .open = open_oneshot,
-    .propose = propose_loop,
-    .observe = observe_loop,
-    .close = close_loop,
-    .hypers = hypers,
-    .await = await_loop,
-    .recheck = recheck_loop,
-    .ended = ended_loop,
-};
+const ak_strategy_ops ak_strategy_llm =
+    OPS("llm", "a language model proposes, sees what came of it, and proposes again");
+const ak_strategy_ops ak_strategy_llm_oneshot =
+    OPS("llm-oneshot", "a language model proposes once, all at a time");

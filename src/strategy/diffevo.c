@@ -95,15 +95,11 @@ static bool next_diffevo(ak_proposal *out, size_t *tag, ak_frame *frame)
     return ak_frame_random(&out->config, frame);
 }
 
-static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *observation,
-                                 ak_error *err)
+static void take_diffevo(ak_frame *frame, size_t place, size_t tag)
 {
-    diffevo *self = (diffevo *)strategy;
-    ak_frame *frame = &self->frame;
-    size_t place, tag;
-    AK_DO(ak_frame_observe(&place, &tag, frame, observation, err));
-    if (place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
-        return AK_OK;
+    diffevo *self = (diffevo *)frame;
+    if (!(frame->known[place].ms < HUGE_VAL)) {
+        return;
     }
     /* If no member proposed this configuration, it takes an empty place or competes with the worst
        member. */
@@ -127,19 +123,16 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
             }
         }
     }
-    return AK_OK;
 }
 
 static ak_status open_diffevo(ak_strategy *strategy, const ak_strategy_context *context,
                               ak_error *err)
 {
     diffevo *self = (diffevo *)strategy;
-    AK_DO(ak_frame_open(&self->frame, next_diffevo, context, err));
+    AK_DO(ak_frame_open(&self->frame, next_diffevo, take_diffevo, context, err));
     HYPERS(AK_HYPER_READ)
-    AK_DO(ak_frame_list((void **)&self->member, &self->frame, self->population,
-                        sizeof *self->member, err));
-    AK_DO(ak_frame_list((void **)&self->order, &self->frame, self->population, sizeof *self->order,
-                        err));
+    AK_DO(AK_ARENA_NEW(self->member, self->frame.arena, self->population, err));
+    AK_DO(AK_ARENA_NEW(self->order, self->frame.arena, self->population, err));
     for (size_t i = 0; i < self->population; i++) {
         self->member[i] = SIZE_MAX;
     }
@@ -151,8 +144,5 @@ const ak_strategy_ops ak_strategy_diffevo = {
     .description = "differential evolution: members move along differences of others",
     .bytes = sizeof(diffevo),
     .open = open_diffevo,
-    .propose = ak_frame_propose,
-    .observe = observe_diffevo,
-    .close = ak_frame_end,
-    .hypers = hypers,
+    AK_FRAME_OPS,
 };

@@ -33,21 +33,17 @@ struct ak_effects {
 
 ak_status ak_effects_new(ak_effects **out, const ak_space *space, ak_error *err)
 {
-    ak_effects *e;
+    AK_AT_END(ak_effects_free_at) ak_effects *e = NULL;
     AK_DO(AK_NEW(e, 1, err));
     e->parameters = ak_space_parameter_count(space);
     for (size_t p = 0; p < e->parameters; p++) {
         e->first[p + 1] = e->first[p] + ak_space_parameter(space, p)->value_count;
     }
     size_t count = e->first[e->parameters];
-    e->effect = ak_alloc(count, sizeof *e->effect);
-    e->sum = ak_alloc(count, sizeof *e->sum);
-    e->weight = ak_alloc(count, sizeof *e->weight);
-    if (e->effect == NULL || e->sum == NULL || e->weight == NULL) {
-        ak_effects_free(e);
-        return ak_fail_memory(err);
-    }
-    *out = e;
+    AK_DO(AK_NEW(e->effect, count, err));
+    AK_DO(AK_NEW(e->sum, count, err));
+    AK_DO(AK_NEW(e->weight, count, err));
+    AK_GIVE(out, e);
     return AK_OK;
 }
 
@@ -97,12 +93,10 @@ ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error 
 {
     ak_effects *e = effects;
     size_t count = frame->known_count;
-    ak_status status = AK_OK;
-    AK_TRY(AK_GROW(e->left, &e->left_capacity, count + 1, err));
-    AK_TRY(AK_GROW(e->share, &e->share_capacity, count + 1, err));
-out:
-    if (status != AK_OK || frame->best == SIZE_MAX) {
-        return status;
+    AK_DO(AK_GROW(e->left, &e->left_capacity, count + 1, err));
+    AK_DO(AK_GROW(e->share, &e->share_capacity, count + 1, err));
+    if (frame->best == SIZE_MAX) {
+        return AK_OK;
     }
     e->learned = count;
     double best_ms = frame->known[frame->best].ms, sum = 0.0, weight = 0.0;

@@ -119,16 +119,11 @@ static ak_status propose_evolve(ak_proposal *out, bool *found, ak_strategy *stra
     return ak_frame_propose(out, found, strategy, err);
 }
 
-static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *observation,
-                                ak_error *err)
+static void take_evolve(ak_frame *frame, size_t place, size_t tag)
 {
-    evolve *self = (evolve *)strategy;
-    size_t place, tag;
-    AK_DO(ak_frame_observe(&place, &tag, &self->frame, observation, err));
-    if (place != SIZE_MAX) {
-        ak_frame_rank(self->parent, &self->parent_count, PARENTS_MAX, &self->frame, place);
-    }
-    return AK_OK;
+    (void)tag;
+    evolve *self = (evolve *)frame;
+    ak_frame_rank(self->parent, &self->parent_count, PARENTS_MAX, frame, place);
 }
 
 static ak_status open_evolve(ak_strategy *strategy, const ak_strategy_context *context,
@@ -137,9 +132,8 @@ static ak_status open_evolve(ak_strategy *strategy, const ak_strategy_context *c
     evolve *self = (evolve *)strategy;
     HYPERS(AK_HYPER_READ)
     self->starts_left = self->starts;
-    AK_DO(ak_frame_open(&self->frame, next_evolve, context, err));
-    AK_DO(ak_effects_new(&self->effects, context->space, err));
-    return AK_OK;
+    AK_DO(ak_frame_open(&self->frame, next_evolve, take_evolve, context, err));
+    return ak_effects_new(&self->effects, context->space, err);
 }
 
 const ak_strategy_ops ak_strategy_evolve = {
@@ -148,7 +142,7 @@ const ak_strategy_ops ak_strategy_evolve = {
     .bytes = sizeof(evolve),
     .open = open_evolve,
     .propose = propose_evolve,
-    .observe = observe_evolve,
+    .observe = ak_frame_observe,
     .close = close_evolve,
     .hypers = hypers,
 };

@@ -5,14 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { NEIGHBOURS_MAX = 512, SLOTS_MIN = 256 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_context *context,
-                        ak_error *err)
+ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, ak_frame_take take,
+                        const ak_strategy_context *context, ak_error *err)
 {
     frame->next = next;
+    frame->take = take;
     frame->space = context->space;
     frame->parameters = ak_space_parameter_count(context->space);
     for (size_t p = 0; p < frame->parameters; p++) {
@@ -24,12 +27,6 @@ ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_c
     frame->arena = ak_arena_new();
     AK_DO(ak_made(frame->arena, err));
     return ak_walk_open(&frame->walk, context->space, ak_rng_next(&frame->rng), err);
-}
-
-ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err)
-{
-    *out = ak_arena_alloc(frame->arena, count * size);
-    return ak_made(*out, err);
 }
 
 void ak_frame_end(ak_strategy *strategy)
@@ -71,11 +68,10 @@ static ak_status make_room(ak_frame *frame, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
-                           const ak_observation *observation, ak_error *err)
+ak_status ak_frame_observe(ak_strategy *strategy, const ak_observation *observation, ak_error *err)
 {
-    *place = SIZE_MAX;
-    *tag = AK_FRAME_NO_TAG;
+    ak_frame *frame = (ak_frame *)strategy;
+    size_t tag = AK_FRAME_NO_TAG;
     AK_DO(make_room(frame, err));
     AK_DO(ak_walk_observe(&frame->walk, observation->config, err));
     size_t slot = slot_of(frame, observation->config);
@@ -87,21 +83,20 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
     if (observation->ok && observation->ms > 0.0) {
         known->ms = observation->ms;
     }
-    for (size_t i = 0; i < frame->errand_count; i++) {
-        if (memcmp(&frame->errands[i].config, &known->config, sizeof known->config) == 0) {
-            *tag = frame->errands[i].tag;
-            known->generation = frame->errands[i].generation;
-            frame->errands[i] = frame->errands[--frame->errand_count];
-            break;
-        }
+    size_t i = AK_FIND_SAME(frame->errands, frame->errand_count, config, observation->config);
+    if (i < frame->errand_count) {
+        tag = frame->errands[i].tag;
+        known->generation = frame->errands[i].generation;
+        frame->errands[i] = frame->errands[--frame->errand_count];
     }
-    *place = frame->known_count++;
+    const size_t place = frame->known_count++;
     frame->slots[slot] = (uint32_t)frame->known_count;
     assert(2 * frame->known_count <= frame->slot_count); /* slot_of always finds an empty slot */
     if (known->ms < HUGE_VAL &&
         (frame->best == SIZE_MAX || known->ms < frame->known[frame->best].ms)) {
-        frame->best = *place;
+        frame->best = place;
     }
+    frame->take(frame, place, tag);
     return AK_OK;
 }
 

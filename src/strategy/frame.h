@@ -1,9 +1,9 @@
 /*
  * frame.h: holds what the classical strategies share: the memory of trials, the proposals under
- * way, and a loop that calls the function `next` of the strategy.
+ * way, and a loop that calls the functions `next` and `take` of the strategy.
  *
  * The state of a strategy starts with an ak_frame. `next` proposes one unseen configuration with a
- * tag of its choice (a particle, a place in the population); `observe` gets that tag back. `next`
+ * tag of its choice (a particle, a place in the population); `take` gets that tag back. `next`
  * may return false. If nothing is under way then, an unseen random configuration is proposed, so
  * that every strategy covers a small space in the end.
  */
@@ -18,6 +18,9 @@ typedef struct ak_frame ak_frame;
 /* Proposes a configuration, with parent and generation if it was derived from another. Returns
    false if it has none to propose now. */
 typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
+/* Takes the trial that is now frame->known[place]; each configuration is taken once. `tag` is that
+   of its proposal, or AK_FRAME_NO_TAG. */
+typedef void (*ak_frame_take)(ak_frame *frame, size_t place, size_t tag);
 
 /* A configuration that was observed. */
 typedef struct ak_known {
@@ -35,6 +38,7 @@ typedef struct ak_errand {
 struct ak_frame {
     ak_strategy base;
     ak_frame_next next;
+    ak_frame_take take;
     const ak_space *space;
     /* number of parameters, and number of parameters with several values (at least 1) */
     size_t parameters, vary;
@@ -47,21 +51,19 @@ struct ak_frame {
     ak_errand *errands; /* proposals under way */
     size_t errand_count, errand_capacity;
     size_t best;     /* index into `known`; SIZE_MAX if none is ok */
-    ak_arena *arena; /* owner of what ak_frame_list gives */
+    ak_arena *arena; /* holds the lists of the strategy; freed with the frame */
 };
 
-ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, const ak_strategy_context *context,
-                        ak_error *err);
-/* Gives zeroed memory for `count` elements of `size` bytes, which is freed with the frame. */
-ak_status ak_frame_list(void **out, ak_frame *frame, size_t count, size_t size, ak_error *err);
+ak_status ak_frame_open(ak_frame *frame, ak_frame_next next, ak_frame_take take,
+                        const ak_strategy_context *context, ak_error *err);
 
-/* These are `propose` and `close` for a strategy that adds nothing to them. */
+/* These are `propose`, `observe` and `close` for a strategy that adds nothing to them. */
 ak_status ak_frame_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
+ak_status ak_frame_observe(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
 void ak_frame_end(ak_strategy *strategy);
-/* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was
-   observed before. *tag is the tag that `next` gave to the proposal, or AK_FRAME_NO_TAG. */
-ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
-                           const ak_observation *observation, ak_error *err);
+#define AK_FRAME_OPS                                                                               \
+    .propose = ak_frame_propose, .observe = ak_frame_observe, .close = ak_frame_end,               \
+    .hypers = hypers
 
 /* Draws an unseen configuration uniformly at random. Returns false if there is none. */
 bool ak_frame_random(ak_config *out, ak_frame *frame);
@@ -111,6 +113,7 @@ typedef struct ak_effects ak_effects;
 
 ak_status ak_effects_new(ak_effects **out, const ak_space *space, ak_error *err);
 void ak_effects_free(ak_effects *effects);
+AK_END_AT(ak_effects_free, ak_effects)
 
 /* Returns true if at least a 64th of the trials are new since the last learning. Learning at this
    rate keeps its cost per trial constant in the long run. */

@@ -70,29 +70,21 @@ static bool next_genetic(ak_proposal *out, size_t *tag, ak_frame *frame)
     return ak_frame_random(&out->config, frame);
 }
 
-static ak_status observe_genetic(ak_strategy *strategy, const ak_observation *observation,
-                                 ak_error *err)
+static void take_genetic(ak_frame *frame, size_t place, size_t tag)
 {
-    genetic *self = (genetic *)strategy;
-    ak_frame *frame = &self->frame;
-    size_t place, tag;
-    AK_DO(ak_frame_observe(&place, &tag, frame, observation, err));
-    if (place != SIZE_MAX) {
-        ak_frame_rank(self->member, &self->member_count, self->population, frame, place);
-    }
-    return AK_OK;
+    (void)tag;
+    genetic *self = (genetic *)frame;
+    ak_frame_rank(self->member, &self->member_count, self->population, frame, place);
 }
 
 static ak_status open_genetic(ak_strategy *strategy, const ak_strategy_context *context,
                               ak_error *err)
 {
     genetic *self = (genetic *)strategy;
-    AK_DO(ak_frame_open(&self->frame, next_genetic, context, err));
+    AK_DO(ak_frame_open(&self->frame, next_genetic, take_genetic, context, err));
     HYPERS(AK_HYPER_READ)
     self->initial = self->population;
-    AK_DO(ak_frame_list((void **)&self->member, &self->frame, self->population,
-                        sizeof *self->member, err));
-    return AK_OK;
+    return AK_ARENA_NEW(self->member, self->frame.arena, self->population, err);
 }
 
 const ak_strategy_ops ak_strategy_genetic = {
@@ -100,8 +92,5 @@ const ak_strategy_ops ak_strategy_genetic = {
     .description = "crosses and mutants of the best, which take the place of the worst",
     .bytes = sizeof(genetic),
     .open = open_genetic,
-    .propose = ak_frame_propose,
-    .observe = observe_genetic,
-    .close = ak_frame_end,
-    .hypers = hypers,
+    AK_FRAME_OPS,
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/forest.h"
 #include "model/gp.h"
 #include "space/rank.h"
@@ -586,18 +587,14 @@ static ak_status plan(guided *self, ak_error *err)
     return self->rank != NULL ? plan_ranked(self, err) : AK_OK;
 }
 
-static size_t within(size_t value, size_t least, size_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 /* Returns true if a design without a rank needs another member. This design is not planned but
    drawn during the run: the longer the run, the larger the design. Later members take turns with
    the model. */
 static bool wants_spread(const guided *self)
 {
     size_t most = self->options.start, least = DESIGN_MIN < most ? DESIGN_MIN : most;
-    size_t size = self->expected == 0 ? most : within(self->expected / DESIGN_SHARE, least, most);
+    size_t size =
+        self->expected == 0 ? most : ak_within(self->expected / DESIGN_SHARE, least, most);
     size_t spread = self->trial_count + self->pending_count - self->modelled;
     return self->trial_count < LEARN_MIN ||
            (spread < size && (spread < SPREAD_FIRST || self->modelled > spread - SPREAD_FIRST));
@@ -663,7 +660,8 @@ ak_status ak_guided_open(ak_strategy *strategy, const ak_strategy_context *conte
                            err));
     }
     if (context->evaluations > 0 && self->rank != NULL) {
-        self->options.start = within(context->evaluations / DESIGN_SHARE, DESIGN_MIN, DESIGN_MAX);
+        self->options.start =
+            ak_within(context->evaluations / DESIGN_SHARE, DESIGN_MIN, DESIGN_MAX);
     }
     ak_gp_options gp = {.rows = options->rows + PRETEND_MAX,
                         .slots = options->trees > 0 ? 1 : options->pool,
@@ -716,13 +714,11 @@ ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observa
     t.log_ms = observation->ok && observation->ms > 0.0 ? log(observation->ms) : HUGE_VAL;
     locate(&t.point, self, &t.config);
     bool foreign = self->transfer != NULL && ak_transfer_tried(self->transfer, &t.config);
-    for (size_t i = 0; i < self->pending_count; i++) {
-        if (memcmp(&self->pending[i].candidate.config, &t.config, sizeof t.config) == 0) {
-            t.generation = self->pending[i].generation;
-            self->pending[i] = self->pending[--self->pending_count];
-            foreign = false;
-            break;
-        }
+    size_t i = AK_FIND_SAME(self->pending, self->pending_count, candidate.config, &t.config);
+    if (i < self->pending_count) {
+        t.generation = self->pending[i].generation;
+        self->pending[i] = self->pending[--self->pending_count];
+        foreign = false;
     }
     return foreign && self->like == NULL ? AK_OK : add_trial(self, &t, err);
 }

@@ -41,7 +41,23 @@ typedef struct ak_guided_options {
     bool expert;
 } ak_guided_options;
 
-/* The defaults; bayes.c gives the reasons. */
+/* Rows of hyper-parameters (strategy.h) that several of these strategies have. */
+#define AK_GUIDED_START_HYPER(X)                                                                   \
+    X(start, 12, 2, 1000, true, "configurations tried before the model is asked",                  \
+      "fewer mislead the model, and the model would choose better trials than more random ones "   \
+      "are")
+#define AK_GUIDED_POOL_HYPER(X)                                                                    \
+    X(pool, 1024, 16, 8192, true, "candidates that the model predicts",                            \
+      "more candidates cost more time and find nothing better")
+#define AK_GUIDED_LEVEL_HYPERS(X)                                                                  \
+    X(knee, 0.4, 0.01, 10, false, "log time over the best above which it counts less",             \
+      "exact times do not matter of configurations that take 1.5 times as long as the best")       \
+    X(share, 0.25, 0, 1, false, "weight of log time above the knee",                               \
+      "slower ones still count as worse")                                                          \
+    X(ceiling, 1.4, 0.02, 20, false, "largest log time; failures have it",                         \
+      "a failure counts as a configuration that takes e^4.4 times as long as the best")
+
+/* The defaults; the rows above and bayes.c give the reasons. */
 #define AK_GUIDED_DEFAULT                                                                          \
     {                                                                                              \
         .start = 12, .pool = 1024, .fresh = 24, .rows = 500, .knee = 0.4, .share = 0.25,           \
@@ -56,11 +72,14 @@ typedef struct ak_guided {
 
 ak_status ak_guided_open(ak_strategy *strategy, const ak_strategy_context *context,
                          const ak_guided_options *options, ak_error *err);
-/* These are the other members of ak_strategy_ops for strategies that use this search. */
 #define AK_GUIDED_BATCH_MAX 16 /* value of batch_max */
 ak_status ak_guided_propose(ak_proposal *out, bool *found, ak_strategy *strategy, ak_error *err);
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation,
                             ak_error *err);
 void ak_guided_close(ak_strategy *strategy);
+/* These are the members of ak_strategy_ops that strategies with this search have in common. */
+#define AK_GUIDED_OPS                                                                              \
+    .bytes = sizeof(ak_guided), .propose = ak_guided_propose, .observe = ak_guided_observe,        \
+    .close = ak_guided_close, .hypers = hypers, .batch_max = AK_GUIDED_BATCH_MAX
 
 #endif

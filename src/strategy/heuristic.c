@@ -11,8 +11,7 @@
 #define HYPERS(X)                                                                                  \
     X(start, 12, 2, 1000, true, "configurations tried before the model is asked",                  \
       "with a rank and a known budget, one trial in six is used instead")                          \
-    X(pool, 1024, 16, 8192, true, "candidates that the model predicts",                            \
-      "more candidates cost more time and find nothing better")
+    AK_GUIDED_POOL_HYPER(X)
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -29,11 +28,6 @@ static ak_status open_heuristic(ak_strategy *strategy, const ak_strategy_context
 const ak_strategy_ops ak_strategy_heuristic = {
     .name = "heuristic",
     .description = "expert ranking first, then neighbours of the best, guided by what was learned",
-    .bytes = sizeof(ak_guided),
     .open = open_heuristic,
-    .propose = ak_guided_propose,
-    .observe = ak_guided_observe,
-    .close = ak_guided_close,
-    .hypers = hypers,
-    .batch_max = AK_GUIDED_BATCH_MAX,
+    AK_GUIDED_OPS,
 };

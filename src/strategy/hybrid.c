@@ -21,7 +21,7 @@
  */
 #include "strategy/advisor.h"
 
-#include <string.h>
+#include "base/text.h"
 
 #define HYPERS(X)                                                                                  \
     X(share, 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",             \
@@ -74,18 +74,11 @@ static void close_hybrid(ak_strategy *strategy)
 
 static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
 {
-    const ak_advisor_options *options = context->advisor;
     double all = (double)(context->evaluations == 0 ? EVALUATIONS : context->evaluations);
     double share = ak_strategy_hyper(context, hypers, HYPER_share);
-    ak_advice_plan plan = {.generations = GENERATIONS,
-                           .batch = options == NULL ? 0 : options->batch,
-                           .searched = true,
-                           .apart = self->apart,
-                           .no_history = ak_strategy_hyper(context, hypers, HYPER_history) < 1,
-                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_facts) < 1};
-    if (options != NULL && options->generations > 0) {
-        plan.generations = options->generations;
-    }
+    ak_advice_plan plan = ak_advice_plan_of(context, hypers, HYPER_history, GENERATIONS);
+    plan.searched = true;
+    plan.apart = self->apart;
     if (plan.batch == 0) {
         plan.batch = (size_t)(all * share / plan.generations + 0.5);
     }
@@ -140,12 +133,8 @@ static ak_status tell_all(hybrid *self, ak_error *err)
 /* If the result of a configuration that the search proposes is held, tells it to the search. */
 static ak_status tell_proposed(hybrid *self, const ak_config *config, ak_error *err)
 {
-    for (size_t i = 0; i < self->held_count; i++) {
-        if (memcmp(&self->held[i].config, config, sizeof *config) == 0) {
-            return tell(self, i, err);
-        }
-    }
-    return AK_OK;
+    const size_t i = AK_FIND_SAME(self->held, self->held_count, config, config);
+    return i < self->held_count ? tell(self, i, err) : AK_OK;
 }
 
 /* Returns true while the results of the model's proposals are held back from the search. */
@@ -213,13 +202,12 @@ static ak_status propose_hybrid(ak_proposal *out, bool *found, ak_strategy *stra
    await a result. */
 static bool take_own(hybrid *self, const ak_config *config)
 {
-    for (size_t i = 0; i < self->own_count; i++) {
-        if (memcmp(&self->own[i], config, sizeof *config) == 0) {
-            self->own[i] = self->own[--self->own_count];
-            return true;
-        }
+    const size_t i = AK_FIND_SAME(self->own, self->own_count, at, config->at);
+    const bool own = i < self->own_count;
+    if (own) {
+        self->own[i] = self->own[--self->own_count];
     }
-    return false;
+    return own;
 }
 
 static ak_status hold(hybrid *self, const ak_observation *observation, ak_error *err)

@@ -6,14 +6,17 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "model/forest.h"
 
 enum {
     /* most rows that a forest is grown from; more take longer and add nothing */
     FOREST_ROWS = 4096,
-    APART = 2,   /* fewest parameters in which two candidates differ, if the space has so many */
-    BEST_MIN = 4 /* best configurations of a place that may become candidates even if they exceed
-                    BEST_SHARE */
+    APART = 2,    /* fewest parameters in which two candidates differ, if the space has so many */
+    BEST_MIN = 4, /* best configurations of a place that may become candidates even if they exceed
+                     BEST_SHARE */
+    LINE_MAX_BYTES = 8192, /* the line that describes the list */
+    NAMED_BYTES = 7680     /* places are named up to here, and counted afterwards */
 };
 
 /* Share of a place's configurations, best first, that may become candidates. */
@@ -55,7 +58,7 @@ ak_like *ak_like_new(const ak_space *space)
     ak_like *like = ak_alloc(1, sizeof *like);
     if (like != NULL) {
         like->space = space;
-        like->text = (ak_buf)AK_BUF(8192);
+        like->text = (ak_buf)AK_BUF(LINE_MAX_BYTES);
         for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
             like->free_parameters += ak_space_parameter(space, p)->value_count > 1;
         }
@@ -233,9 +236,19 @@ static void describe(ak_like *like)
     if (like->candidate_count > 0) {
         ak_buf_print(out, "the best %zu of ", like->candidate_count);
     }
+    size_t others = 0, configs = 0;
     for (size_t i = 0; i < like->place_count; i++) {
-        ak_buf_print(out, "%s%s (%zu)", i == 0 ? "" : ", ", like->places[i].name,
-                     like->places[i].count);
+        const place *p = &like->places[i];
+        if (out->length + strlen(p->name) < NAMED_BYTES) {
+            ak_buf_print(out, "%s%s (%zu)", i == others ? "" : ", ", p->name, p->count);
+        } else {
+            others++;
+            configs += p->count;
+        }
+    }
+    if (others > 0) {
+        ak_buf_print(out, "%s%zu more place%s (%zu)", others == like->place_count ? "" : " and ",
+                     others, ak_plural(others), configs);
     }
     if (like->moved > 0) {
         ak_buf_print(out, "; %zu of them became the nearest valid one", like->moved);

@@ -50,7 +50,8 @@ double ak_like_expects(const ak_like *like, const ak_config *config);
    variance of the ranks that the forest explains for configurations that it has not seen. */
 double ak_like_reliability(const ak_like *like);
 /* Returns one line that says how many candidates there are, where they come from, and how many
-   configurations did not fit; "" if no place was begun. */
+   configurations did not fit; "" if no place was begun. Places with very long names are counted
+   and not named. */
 const char *ak_like_text(const ak_like *like);
 
 #endif

@@ -121,33 +121,27 @@ static bool next_local(ak_proposal *out, size_t *tag, ak_frame *frame)
     return next_start(out, self);
 }
 
-static ak_status observe_local(ak_strategy *strategy, const ak_observation *observation,
-                               ak_error *err)
+static void take_local(ak_frame *frame, size_t place, size_t tag)
 {
-    local *self = (local *)strategy;
-    const ak_frame *frame = &self->frame;
-    size_t place, tag;
-    AK_DO(ak_frame_observe(&place, &tag, &self->frame, observation, err));
-    if (place != SIZE_MAX && frame->known[place].ms < HUGE_VAL &&
+    (void)tag;
+    local *self = (local *)frame;
+    if (frame->known[place].ms < HUGE_VAL &&
         (self->centre == SIZE_MAX || frame->known[place].ms < frame->known[self->centre].ms)) {
         self->centre = place;
         self->listed = false;
         self->neighbour_count = 0;
     }
-    return AK_OK;
 }
 
 static ak_status open_local(ak_strategy *strategy, const ak_strategy_context *context,
                             ak_error *err)
 {
     local *self = (local *)strategy;
-    AK_DO(ak_frame_open(&self->frame, next_local, context, err));
+    AK_DO(ak_frame_open(&self->frame, next_local, take_local, context, err));
     HYPERS(AK_HYPER_READ)
     self->starts_left = self->starts;
     self->centre = SIZE_MAX;
-    AK_DO(ak_frame_list((void **)&self->neighbours, &self->frame, NEIGHBOURS_MAX,
-                        sizeof *self->neighbours, err));
-    return AK_OK;
+    return AK_ARENA_NEW(self->neighbours, self->frame.arena, NEIGHBOURS_MAX, err);
 }
 
 const ak_strategy_ops ak_strategy_local = {
@@ -155,8 +149,5 @@ const ak_strategy_ops ak_strategy_local = {
     .description = "descents over neighbours, from the default, then from mutants of the best",
     .bytes = sizeof(local),
     .open = open_local,
-    .propose = ak_frame_propose,
-    .observe = observe_local,
-    .close = ak_frame_end,
-    .hypers = hypers,
+    AK_FRAME_OPS,
 };

@@ -80,29 +80,22 @@ static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
     return ak_frame_random(&out->config, frame);
 }
 
-static ak_status observe_pso(ak_strategy *strategy, const ak_observation *observation,
-                             ak_error *err)
+static void take_pso(ak_frame *frame, size_t place, size_t tag)
 {
-    pso *self = (pso *)strategy;
-    const ak_known *known;
-    size_t place, tag;
-    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
-    known = self->frame.known;
-    if (status == AK_OK && place != SIZE_MAX && tag != AK_FRAME_NO_TAG &&
-        known[place].ms < HUGE_VAL &&
+    pso *self = (pso *)frame;
+    const ak_known *known = frame->known;
+    if (tag != AK_FRAME_NO_TAG && known[place].ms < HUGE_VAL &&
         (self->best[tag] == SIZE_MAX || known[place].ms < known[self->best[tag]].ms)) {
         self->best[tag] = place;
     }
-    return status;
 }
 
 static ak_status open_pso(ak_strategy *strategy, const ak_strategy_context *context, ak_error *err)
 {
     pso *self = (pso *)strategy;
-    AK_DO(ak_frame_open(&self->frame, next_pso, context, err));
+    AK_DO(ak_frame_open(&self->frame, next_pso, take_pso, context, err));
     HYPERS(AK_HYPER_READ)
-    AK_DO(ak_frame_list((void **)&self->best, &self->frame, self->particles, sizeof *self->best,
-                        err));
+    AK_DO(AK_ARENA_NEW(self->best, self->frame.arena, self->particles, err));
     for (size_t i = 0; i < self->particles; i++) {
         self->best[i] = SIZE_MAX;
     }
@@ -114,8 +107,5 @@ const ak_strategy_ops ak_strategy_pso = {
     .description = "a swarm of particles between their own best places and that of all",
     .bytes = sizeof(pso),
     .open = open_pso,
-    .propose = ak_frame_propose,
-    .observe = observe_pso,
-    .close = ak_frame_end,
-    .hypers = hypers,
+    AK_FRAME_OPS,
 };

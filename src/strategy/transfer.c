@@ -1,7 +1,8 @@
 #include "strategy/transfer.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "base/text.h"
 
 enum {
     CONTROL = 5,       /* trials that a list is compared with before its first candidate is tried */
@@ -50,11 +51,6 @@ static bool stands_out(const ak_transfer *t)
     return t->candidate_ms < HUGE_VAL && t->others >= CONTROL && faster * STANDS_OUT <= t->others;
 }
 
-static size_t within(size_t value, size_t least, size_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 /* Returns true if another candidate may be tried. For the first one the order must hold. Later the
    list must be trusted and its share of the budget not used up. Then there may be at most as many
    misses as hits, and at most as many candidates under way as hits, because each candidate under
@@ -63,10 +59,10 @@ static size_t within(size_t value, size_t least, size_t most)
 static bool trusted(const ak_transfer *t, size_t budget)
 {
     if (t->begun == 0) {
-        size_t control = budget == 0 ? CONTROL : within(budget / CONTROL_SHARE, 1, CONTROL);
+        size_t control = budget == 0 ? CONTROL : ak_within(budget / CONTROL_SHARE, 1, CONTROL);
         return t->others >= control && order_holds(t);
     }
-    size_t misses = t->ended - t->hits, share = within(budget / SHARE, 1, SIZE_MAX);
+    size_t misses = t->ended - t->hits, share = ak_within(budget / SHARE, 1, SIZE_MAX);
     return t->trusted && misses <= t->hits && t->begun - t->ended <= t->hits &&
            t->begun < share * (1 + t->hits);
 }
@@ -94,14 +90,10 @@ bool ak_transfer_next(ak_config *out, ak_transfer *t, size_t budget)
    candidate. */
 static size_t index_of(const ak_transfer *t, const ak_config *config)
 {
-    const ak_config *list;
+    const ak_config *list = NULL;
     size_t count = t->like == NULL ? 0 : ak_like_candidates(&list, t->like);
-    for (size_t i = 0; i < count; i++) {
-        if (memcmp(&list[i], config, sizeof *config) == 0) {
-            return i;
-        }
-    }
-    return AK_LIKE_CANDIDATES_MAX;
+    size_t i = AK_FIND_SAME(list, count, at, config->at);
+    return i < count ? i : AK_LIKE_CANDIDATES_MAX;
 }
 
 void ak_transfer_observe(ak_transfer *t, const ak_observation *observation)

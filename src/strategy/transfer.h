@@ -45,6 +45,11 @@ struct ak_transfer {
     bool trusted; /* the model may use the order of the list */
 };
 
+static inline size_t ak_within(size_t value, size_t least, size_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 void ak_transfer_open(ak_transfer *transfer, const ak_like *like);
 /* Returns the next candidate to try, or false if there is none now. `budget` is the expected number
    of trials of the whole run; 0 if unknown. */

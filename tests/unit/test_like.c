@@ -100,6 +100,26 @@ static void candidates_fit(void **state)
     ak_space_free(space);
 }
 
+/* Names of places may be paths of thousands of bytes. The line counts those that it cannot name. */
+static void long_names_are_counted(void **state)
+{
+    (void)state;
+    static char name[4000];
+    ak_space *space = fixture_space(SPACE);
+    ak_like *like = ak_like_new(space);
+    assert_non_null(like);
+    memset(name, 'n', sizeof name - 1);
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(ak_like_begin(like, i == 3 ? "short" : name, &lost), AK_OK);
+        add(like, 8, 4, "x", 0, 1);
+    }
+    assert_int_equal(ak_like_finish(like, 1, &lost), AK_OK);
+    assert_null(strstr(strstr(ak_like_text(like), name) + sizeof name, name));
+    assert_non_null(strstr(ak_like_text(like), ", short (1) and 14 more places (14)"));
+    ak_like_free(like);
+    ak_space_free(space);
+}
+
 /* Times of different places (recordings or tasks) are not compared with each other, and the
    candidates of the places take turns. */
 static void places_take_turns(void **state)
@@ -354,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(candidates_differ),
         cmocka_unit_test(candidates_fit),
+        cmocka_unit_test(long_names_are_counted),
         cmocka_unit_test(places_take_turns),
         cmocka_unit_test(what_misleads_costs_one_trial),
         cmocka_unit_test(what_pays_goes_on),
