@@ -64,12 +64,7 @@ static bool has_failed(const wrong *failed, const ak_task *task, const ak_seen *
 
 static bool has_config(const ak_seen *list, size_t count, const ak_config *config)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (memcmp(&list[i].config, config, sizeof *config) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return AK_FIND_SAME(list, count, config, config) < count;
 }
 
 /* Sorts the history: trials that worked come first, by their costs. Returns their number. */

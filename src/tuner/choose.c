@@ -388,34 +388,33 @@ static ak_status gather(chooser *ch, ak_task *first, const ak_task_spec *spec, a
     return AK_OK;
 }
 
+static void chooser_clear(chooser *ch)
+{
+    for (size_t i = 0; i < ch->count; i++) {
+        ak_task_close(ch->list[i].task);
+        ak_free(ch->list[i].environment_json);
+    }
+    ak_free(ch->list);
+}
+
 ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive, bool race,
                          const volatile int *cancel, ak_error *err)
 {
     ak_task *first = NULL;
-    chooser ch = {.cancel = cancel};
+    AK_AT_END(chooser_clear) chooser ch = {.cancel = cancel};
     size_t chosen = 0;
-    ak_buf reason = AK_BUF(4096);
+    AK_AT_END(ak_buf_free) ak_buf reason = AK_BUF(4096);
     AK_DO(ak_task_open(&first, spec, err));
-    ak_status status = AK_OK;
     if (spec->implementation != NULL || first->recorded ||
         ak_problem_runnable(first->problem, NULL) != AK_OK) {
         *out = first;
         return AK_OK;
     }
-    AK_TRY(gather(&ch, first, spec, err));
+    AK_DO(gather(&ch, first, spec, err));
     if (ch.count > 1) {
-        AK_TRY(choose(&chosen, &reason, &ch, archive, race, err));
-        AK_TRY(ak_buf_status(&reason, err));
-        AK_TRY(ak_buf_take(&ch.list[chosen].task->reason, &reason, err));
+        AK_DO(choose(&chosen, &reason, &ch, archive, race, err));
+        AK_DO(ak_buf_take(&ch.list[chosen].task->reason, &reason, err));
     }
-    *out = ch.list[chosen].task;
-    ch.list[chosen].task = NULL;
-out:
-    for (size_t i = 0; i < ch.count; i++) {
-        ak_task_close(ch.list[i].task);
-        ak_free(ch.list[i].environment_json);
-    }
-    ak_free(ch.list);
-    ak_buf_free(&reason);
-    return status;
+    AK_GIVE(out, ch.list[chosen].task);
+    return AK_OK;
 }

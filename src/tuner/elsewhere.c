@@ -20,9 +20,12 @@ enum {
 #define OTHER_CHOICE 1.0
 #define OTHER_DEVICE 2.0
 
+/* What identifies a place. Two places with equal texts before ENVIRONMENT are of one task. */
+enum { SIZE, DTYPE, CHOICES, DEVICE, ENVIRONMENT, TEXTS };
+
 /* A task in an environment, for which the archive has trials. */
 typedef struct place {
-    const char *device, *size, *dtype, *choices, *environment;
+    const char *text[TEXTS];
     double distance;
     size_t order;
     bool worked; /* at least one configuration worked there */
@@ -36,66 +39,70 @@ typedef struct reader {
     ak_like *like;
 } reader;
 
-static bool is_place(const place *p, const ak_trial *trial)
+static bool are_same(const char *const *a, const char *const *b, size_t count)
 {
-    return ak_text_same(p->size, trial->size) && ak_text_same(p->dtype, trial->dtype) &&
-           ak_text_same(p->device, trial->device) && ak_text_same(p->choices, trial->choices) &&
-           ak_text_same(p->environment, trial->environment);
+    bool same = true;
+    for (size_t i = 0; i < count; i++) {
+        same = same && ak_text_same(a[i], b[i]);
+    }
+    return same;
 }
 
-static double distance_of(const ak_task *task, const ak_trial *trial)
+/* Lists the texts of the run's own task; it has no ENVIRONMENT. */
+static void own_texts(const char *out[TEXTS], const ak_task *task)
 {
-    double distance = ak_near_sizes(NULL, trial->size, task->size_text);
-    distance += ak_text_same(trial->dtype, ak_task_dtype(task)) ? 0 : OTHER_DTYPE;
-    distance += ak_text_same(trial->choices, task->choices_text) ? 0 : OTHER_CHOICE;
-    distance += ak_text_same(trial->device, task->device) ? 0 : OTHER_DEVICE;
+    out[SIZE] = task->size_text;
+    out[DTYPE] = ak_task_dtype(task);
+    out[CHOICES] = task->choices_text;
+    out[DEVICE] = task->device;
+    out[ENVIRONMENT] = NULL;
+}
+
+static double distance_of(const char *const *own, const char *const *other)
+{
+    static const double more[TEXTS] = {
+        [DTYPE] = OTHER_DTYPE, [CHOICES] = OTHER_CHOICE, [DEVICE] = OTHER_DEVICE};
+    double distance = ak_near_sizes(NULL, other[SIZE], own[SIZE]);
+    for (size_t i = DTYPE; i <= DEVICE; i++) {
+        distance += ak_text_same(other[i], own[i]) ? 0 : more[i];
+    }
     return distance;
 }
 
-static const char *keep(reader *r, const char *text)
-{
-    return ak_arena_strndup(r->arena, ak_or_empty(text), strlen(ak_or_empty(text)));
-}
-
-static ak_status add_place(reader *r, const ak_trial *trial, double distance, ak_error *err)
+static ak_status add_place(reader *r, const char *const *text, double distance, ak_error *err)
 {
     AK_DO(AK_GROW(r->places, &r->capacity, r->count + 1, err));
     place *p = &r->places[r->count];
-    *p = (place){.device = keep(r, trial->device),
-                 .size = keep(r, trial->size),
-                 .dtype = keep(r, trial->dtype),
-                 .choices = keep(r, trial->choices),
-                 .environment = keep(r, trial->environment),
-                 .distance = distance,
-                 .order = r->count};
+    *p = (place){.distance = distance, .order = r->count};
     r->count++;
-    bool good = p->device != NULL && p->size != NULL && p->dtype != NULL && p->choices != NULL &&
-                p->environment != NULL;
-    return ak_stored(good, err);
+    for (size_t i = 0; i < TEXTS; i++) {
+        AK_DO(ak_arena_text(&p->text[i], r->arena, ak_or_empty(text[i]), err));
+    }
+    return AK_OK;
 }
 
 static ak_status note_place(void *context, const ak_trial *trial, ak_error *err)
 {
     reader *r = context;
-    const ak_task *task = r->task;
-    bool own = ak_text_same(trial->size, task->size_text) &&
-               ak_text_same(trial->device, task->device) &&
-               ak_text_same(trial->dtype, ak_task_dtype(task)) &&
-               ak_text_same(trial->choices, task->choices_text);
-    double distance = distance_of(task, trial);
-    if (own || ak_device_is_recorded(trial->device) != ak_device_is_recorded(task->device) ||
+    const char *own[TEXTS];
+    const char *const text[TEXTS] = {trial->size, trial->dtype, trial->choices, trial->device,
+                                     trial->environment};
+    own_texts(own, r->task);
+    double distance = distance_of(own, text);
+    if (are_same(own, text, ENVIRONMENT) ||
+        ak_device_is_recorded(trial->device) != ak_device_is_recorded(r->task->device) ||
         !(distance < HUGE_VAL)) {
         return AK_OK;
     }
     size_t i = r->count; /* latest first, as a place's trials are mostly adjacent */
-    while (i > 0 && !is_place(&r->places[i - 1], trial)) {
+    while (i > 0 && !are_same(r->places[i - 1].text, text, TEXTS)) {
         i--;
     }
     if (i == 0 && r->count == KNOWN_MAX) {
         return AK_OK;
     }
     if (i == 0) {
-        AK_DO(add_place(r, trial, distance, err));
+        AK_DO(add_place(r, text, distance, err));
         i = r->count;
     }
     r->places[i - 1].worked |= trial->status == AK_TRIAL_OK;
@@ -143,13 +150,13 @@ static ak_archive_filter filter_of(const ak_task *task)
 static ak_status look_before(bool *known, bool *other, const reader *r, size_t at,
                              ak_archive *archive, ak_error *err)
 {
-    const place *p = &r->places[at];
+    const char *const *text = r->places[at].text;
     *known = *other = false;
     for (size_t i = 0; i < at && !*known; i++) {
-        const place *q = &r->places[i];
-        if (ak_text_same(p->size, q->size) && ak_text_same(p->dtype, q->dtype) &&
-            ak_text_same(p->device, q->device) && ak_text_same(p->choices, q->choices)) {
-            AK_DO(ak_archive_same_environment(known, archive, p->environment, q->environment, err));
+        const char *const *before = r->places[i].text;
+        if (are_same(text, before, ENVIRONMENT)) {
+            AK_DO(ak_archive_same_environment(known, archive, text[ENVIRONMENT],
+                                              before[ENVIRONMENT], err));
             *other = true;
         }
     }
@@ -163,25 +170,26 @@ static ak_status take_place(reader *r, size_t at, ak_archive *archive, ak_error 
 {
     char name[512];
     bool known, other;
-    const place *p = &r->places[at];
-    const ak_task *task = r->task;
+    const char *const *text = r->places[at].text, *own[TEXTS], *shown[TEXTS];
     AK_DO(look_before(&known, &other, r, at, archive, err));
     if (known) {
         return AK_OK;
     }
-    bool dtype = !ak_text_same(p->dtype, ak_task_dtype(task));
-    bool device = !ak_text_same(p->device, task->device),
-         choices = !ak_text_same(p->choices, task->choices_text);
-    (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s%s", p->size, dtype ? " " : "",
-                   dtype ? p->dtype : "", choices ? " " : "", choices ? p->choices : "",
-                   device ? " on " : "", device ? p->device : "",
+    own_texts(own, r->task);
+    for (size_t i = 0; i < TEXTS; i++) {
+        shown[i] = ak_text_same(text[i], own[i]) ? NULL : text[i]; /* what differs from the task */
+    }
+    (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s%s", text[SIZE],
+                   shown[DTYPE] == NULL ? "" : " ", ak_or_empty(shown[DTYPE]),
+                   shown[CHOICES] == NULL ? "" : " ", ak_or_empty(shown[CHOICES]),
+                   shown[DEVICE] == NULL ? "" : " on ", ak_or_empty(shown[DEVICE]),
                    other ? " of another environment" : "");
-    ak_archive_filter filter = filter_of(task);
-    filter.device = p->device;
-    filter.size = p->size;
-    filter.dtype = p->dtype;
-    filter.choices = p->choices;
-    filter.environment = p->environment;
+    ak_archive_filter filter = filter_of(r->task);
+    filter.device = text[DEVICE];
+    filter.size = text[SIZE];
+    filter.dtype = text[DTYPE];
+    filter.choices = text[CHOICES];
+    filter.environment = text[ENVIRONMENT];
     AK_DO(ak_like_begin(r->like, name, err));
     return ak_archive_take(archive, &filter, take_trial, r, err);
 }

@@ -27,12 +27,10 @@ typedef struct lineup {
 static void line_up(lineup *l, const ak_tuning *r)
 {
     const ak_candidates *chosen = &l->chosen;
-    ak_config fallback;
-    ak_space_default(&fallback, r->task->space);
     size_t count = chosen->count, at = count;
     for (size_t i = 0; i < count; i++) {
         const ak_config *config = &chosen->list[i].config;
-        bool is_default = memcmp(config, &fallback, sizeof fallback) == 0;
+        bool is_default = ak_space_is_default(r->task->space, config);
         l->candidates[i] = (ak_comparison_candidate){.config = config};
         l->names[i] = is_default ? "default" : ak_candidate_name(i);
         at = is_default ? i : at;

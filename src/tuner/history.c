@@ -9,11 +9,7 @@
 
 static size_t index_of(const ak_tuning *r, const ak_config *config)
 {
-    size_t i = 0;
-    while (i < r->history_count && memcmp(&r->history[i].config, config, sizeof *config) != 0) {
-        i++;
-    }
-    return i;
+    return AK_FIND_SAME(r->history, r->history_count, config, config);
 }
 
 const ak_seen *ak_tuning_find(const ak_tuning *r, const ak_config *config)

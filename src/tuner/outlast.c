@@ -20,6 +20,11 @@ typedef struct rest {
     size_t count;
 } rest;
 
+static void rest_clear(rest *c)
+{
+    AK_FREE_ALL(c->candidates, c->left);
+}
+
 static ak_status run(ak_result *out, const rest *c, const ak_comparison_candidate *candidates,
                      size_t count, double seconds, ak_error *err)
 {
@@ -127,27 +132,23 @@ ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *sessi
                                 const ak_job *job, ak_error *err)
 {
     const size_t count = job->candidate_count;
-    rest c = {.session = session,
-              .job = job,
-              .candidates = ak_alloc(count, sizeof *c.candidates),
-              .left = ak_alloc(count, sizeof *c.left),
-              .count = count};
-    ak_comparison_entry *entries = ak_alloc(count, sizeof *entries);
-    ak_status status = AK_OK;
-    AK_TRY(ak_stored(c.candidates != NULL && c.left != NULL && entries != NULL, err));
+    AK_AT_END(rest_clear) rest c = {.session = session, .job = job, .count = count};
+    ak_comparison_entry *entries;
+    AK_DO(AK_NEW(c.candidates, count, err));
+    AK_DO(AK_NEW(c.left, count, err));
+    AK_DO(AK_NEW(entries, count, err));
     memcpy(c.candidates, job->candidates, count * sizeof *c.candidates);
     for (size_t i = 0; i < count; i++) {
         c.left[i] = i;
     }
-    AK_TRY(compare_rest(out, entries, twice, &c, err));
+    ak_status status = compare_rest(out, entries, twice, &c, err);
+    if (status != AK_OK) {
+        AK_CLEAR_EACH(ak_comparison_entry_clear, entries, count);
+        ak_free(entries);
+        return status;
+    }
     ak_free(out->entries);
     out->entries = entries;
     out->entry_count = count;
-    entries = NULL; /* now owned by the result */
-out:
-    for (size_t i = 0; entries != NULL && i < count; i++) {
-        ak_comparison_entry_clear(&entries[i]);
-    }
-    AK_FREE_ALL(entries, c.candidates, c.left);
-    return status;
+    return AK_OK;
 }

@@ -72,22 +72,26 @@ static bool note_path(json_t *paths, const char *key, const char *prefix, const 
     return good;
 }
 
+/* Adds a list, of which it takes ownership, unless it is empty. NULL is a lack of memory. */
+static bool set_filled(json_t *object, const char *key, json_t *list)
+{
+    if (list != NULL && json_array_size(list) == 0) {
+        json_decref(list);
+        return true;
+    }
+    return ak_json_set(object, key, list);
+}
+
 /* Adds the recordings from which the run learns (`like`), as absolute paths if the files exist. */
 static bool note_like(json_t *paths, const ak_tune_options *options)
 {
     json_t *list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < options->like_count; i++) {
+    for (size_t i = 0; i < options->like_count; i++) {
         char whole[AK_PATH_MAX];
         const char *path = options->like[i]->path;
-        path = realpath(path, whole) == NULL ? path : whole;
-        good = ak_json_append(list, json_string(path));
+        ak_json_add(&list, json_string(realpath(path, whole) == NULL ? path : whole));
     }
-    if (good && options->like_count == 0) {
-        json_decref(list);
-        return true;
-    }
-    return ak_json_set(paths, "like", list) && good;
+    return set_filled(paths, "like", list);
 }
 
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
@@ -152,11 +156,7 @@ static bool note_first(json_t *object, const ak_task *task, const ak_tune_option
             ak_json_add(&list, json_string(options->first[i]));
         }
     }
-    if (list != NULL && json_array_size(list) == 0) {
-        json_decref(list);
-        return true;
-    }
-    return ak_json_set(object, "config", list);
+    return set_filled(object, "config", list);
 }
 
 bool ak_run_note_options(json_t *object, const ak_task *task, const ak_tune_options *options)

@@ -134,6 +134,12 @@ static json_t *candidate_json(const ak_compared *c, const ak_task *task)
     return ak_json_whole(object, good);
 }
 
+/* Returns the name of a candidate; JSON's null if the index is out of range. */
+static json_t *name_of(const ak_compared *list, size_t count, size_t which)
+{
+    return which < count ? json_string(list[which].name) : json_null();
+}
+
 static json_t *candidates_json(const ak_compared *list, size_t count, const ak_task *task)
 {
     json_t *array = json_array();
@@ -274,9 +280,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
                     candidates_json(result->candidates, result->candidate_count, task)) &&
         ak_json_set(object, "again", again_json(result, task)) &&
         ak_json_set(object, "reference",
-                    result->reference < result->candidate_count
-                        ? json_string(result->candidates[result->reference].name)
-                        : json_null()) &&
+                    name_of(result->candidates, result->candidate_count, result->reference)) &&
         ak_json_set(object, "verdict",
                     verdict_of(result->candidates, result->candidate_count, result->tuned)) &&
         ak_json_set_text(object, "summary", result->summary) &&
@@ -295,19 +299,18 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
                              ak_error *err)
 {
     json_t *object = json_object();
-    bool good = set_task(object, task) &&
-                ak_json_set(object, "roofline", ak_placement_json(&comparison->placement)) &&
-                ak_json_set(object, "contestants",
-                            candidates_json(comparison->candidates, comparison->count, task)) &&
-                ak_json_set(object, "reference",
-                            comparison->reference < comparison->count
-                                ? json_string(comparison->candidates[comparison->reference].name)
-                                : json_null()) &&
-                ak_json_set_text(object, "summary", comparison->summary) &&
-                ak_json_set(object, "noise", ak_noise_json(&comparison->noise)) &&
-                ak_json_set(object, "warnings",
-                            ak_json_texts((const char *const *)comparison->warnings,
-                                          comparison->warning_count));
+    bool good =
+        set_task(object, task) &&
+        ak_json_set(object, "roofline", ak_placement_json(&comparison->placement)) &&
+        ak_json_set(object, "contestants",
+                    candidates_json(comparison->candidates, comparison->count, task)) &&
+        ak_json_set(object, "reference",
+                    name_of(comparison->candidates, comparison->count, comparison->reference)) &&
+        ak_json_set_text(object, "summary", comparison->summary) &&
+        ak_json_set(object, "noise", ak_noise_json(&comparison->noise)) &&
+        ak_json_set(
+            object, "warnings",
+            ak_json_texts((const char *const *)comparison->warnings, comparison->warning_count));
     return ak_json_give_text(out_text, object, good, err);
 }
 

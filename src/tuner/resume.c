@@ -13,6 +13,11 @@ typedef struct resume {
     bool counting; /* only count, because no strategy is open yet */
 } resume;
 
+static void forget_refuted(resume *state)
+{
+    ak_set_free(state->refuted);
+}
+
 /* Notes a configuration that a check refuted, before or after a successful trial of it: it may have
    worked in the search, which checks fewer sizes than the finish. One that may be tried again is
    not noted. */
@@ -47,9 +52,7 @@ static ak_status resume_one(void *context, const ak_trial *trial, ak_error *err)
     if (!fresh || state->counting) {
         return AK_OK;
     }
-    ak_config first;
-    ak_space_default(&first, r->task->space);
-    if (memcmp(&first, &config, sizeof first) == 0) {
+    if (ak_space_is_default(r->task->space, &config)) {
         ak_tuning_note_default(r, trial);
     }
     return ak_tuning_remember(r, &config, trial, err);
@@ -64,24 +67,20 @@ static ak_status visit_known(resume *state, ak_error *err)
     }
     const ak_archive_filter filter = ak_session_filter(&r->session);
     state->refuted = ak_set_new();
-    ak_status status = ak_made(state->refuted, err);
-    status =
-        status == AK_OK ? ak_archive_take(r->archive, &filter, note_refuted, state, err) : status;
-    status =
-        status == AK_OK ? ak_archive_take(r->archive, &filter, resume_one, state, err) : status;
-    ak_set_free(state->refuted);
-    state->refuted = NULL;
-    return status;
+    AK_DO(ak_made(state->refuted, err));
+    AK_DO(ak_archive_take(r->archive, &filter, note_refuted, state, err));
+    return ak_archive_take(r->archive, &filter, resume_one, state, err);
 }
 
 ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
 {
-    resume state = {.r = r, .known = ak_set_new(), .counting = true};
-    ak_status status = state.known == NULL ? ak_fail_memory(err) : visit_known(&state, err);
+    AK_AT_END(ak_set_free_at) ak_set *known = ak_set_new();
+    AK_AT_END(forget_refuted) resume state = {.r = r, .known = known, .counting = true};
+    AK_DO(ak_made(known, err));
+    AK_DO(visit_known(&state, err));
     r->known = state.count;
     r->evaluations -= state.count < r->evaluations ? state.count : r->evaluations;
-    ak_set_free(state.known);
-    return status;
+    return AK_OK;
 }
 
 /* The state while the task's archived trials from other environments are counted. */
@@ -126,7 +125,7 @@ static ak_status count_others(ak_tuning *r, ak_error *err)
 
 ak_status ak_tuning_resume(ak_tuning *r, ak_error *err)
 {
-    resume state = {.r = r, .known = r->submitted};
+    AK_AT_END(forget_refuted) resume state = {.r = r, .known = r->submitted};
     AK_DO(visit_known(&state, err));
     r->result->resumed = state.count;
     return count_others(r, err);

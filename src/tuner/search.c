@@ -90,10 +90,7 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
 static ak_status keep_again(ak_tuning *r, ak_compared *measured, ak_error *err)
 {
     ak_tune_result *result = r->result;
-    size_t at = 0;
-    while (at < result->again_count && strcmp(result->again[at].config, measured->config) != 0) {
-        at++;
-    }
+    const size_t at = AK_FIND(result->again, result->again_count, config, measured->config);
     AK_DO(AK_GROW(result->again, &r->again_capacity, at + 1, err));
     if (at == result->again_count) {
         result->again[result->again_count++] = (ak_compared){0};

@@ -102,14 +102,11 @@ static ak_status open_run(ak_many *m, ak_error *err)
                             .context = m->options->sink_context,
                             .run = m->id,
                             .start_ns = m->begin_ns};
-    m->result->run = ak_strdup(m->id);
-    m->result->sizes = ak_alloc(count, sizeof *m->result->sizes);
-    m->tasks = ak_alloc(count, sizeof *m->tasks);
-    m->tuned = ak_alloc(count, sizeof *m->tuned);
-    m->given = ak_alloc(AK_MANY_GIVEN_MAX + 1, sizeof *m->given);
-    bool good = m->result->run != NULL && m->result->sizes != NULL && m->tasks != NULL &&
-                m->tuned != NULL && m->given != NULL;
-    return ak_stored(good, err);
+    AK_DO(ak_copy_text(&m->result->run, m->id, err));
+    AK_DO(AK_NEW(m->result->sizes, count, err));
+    AK_DO(AK_NEW(m->tasks, count, err));
+    AK_DO(AK_NEW(m->tuned, count, err));
+    return AK_NEW(m->given, AK_MANY_GIVEN_MAX + 1, err);
 }
 
 static void close_run(ak_many *m)

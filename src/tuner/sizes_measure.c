@@ -17,14 +17,11 @@
 static ak_status add_elite(ak_many *m, const char *config, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    for (size_t i = 0; i < result->config_count; i++) {
-        if (strcmp(result->configs[i], config) == 0) {
-            return AK_OK;
-        }
+    if (!AK_HAS_TEXT(result->configs, result->config_count, config)) {
+        AK_DO(ak_copy_text(&result->configs[result->config_count], config, err));
+        result->config_count++;
     }
-    ak_status status = ak_copy_text(&result->configs[result->config_count], config, err);
-    result->config_count += status == AK_OK ? 1 : 0;
-    return status;
+    return AK_OK;
 }
 
 /* Takes the winner of each size first, then the candidates of the finishes, rank by rank. */
@@ -107,6 +104,11 @@ typedef struct column {
     ak_speed *speeds;   /* relative to the winner */
     size_t winner;      /* the best so far; the number of elites if none has worked */
 } column;
+
+static void clear_column(column *c)
+{
+    AK_FREE_ALL(c->ms, c->costs, c->low, c->high, c->speeds);
+}
 
 static ak_status take_library(ak_size_result *one, const ak_task *task, const ak_compared *library,
                               ak_error *err)
@@ -222,10 +224,11 @@ void ak_many_set_winner(ak_many *m, size_t size, size_t config)
     ak_size_result *one = &result->sizes[size];
     one->measured = true;
     one->winner = config;
-    one->ms = result->ms[config * result->size_count + size];
-    one->low_ms = m->low_ms[config * result->size_count + size];
-    one->high_ms = m->high_ms[config * result->size_count + size];
-    one->cost = result->costs[config * result->size_count + size];
+    const size_t at = config * result->size_count + size;
+    one->ms = result->ms[at];
+    one->low_ms = m->low_ms[at];
+    one->high_ms = m->high_ms[at];
+    one->cost = result->costs[at];
     one->value = ak_task_objective_value(m->tasks[size], one->cost);
 }
 
@@ -278,50 +281,46 @@ ak_status ak_many_keep_winner(const ak_many *m, size_t size, ak_session *session
 
 static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
 {
-    ak_status status = AK_OK;
     ak_sizes_result *result = m->result;
-    ak_session session = {0};
+    const size_t count = result->config_count;
     const ak_pool_options options = {.cancel = m->options->cancel};
-    chunk *c = ak_alloc(1, sizeof *c);
-    column known = {.ms = ak_alloc(result->config_count, sizeof(double)),
-                    .costs = ak_alloc(result->config_count, sizeof(double)),
-                    .low = ak_alloc(result->config_count, sizeof(double)),
-                    .high = ak_alloc(result->config_count, sizeof(double)),
-                    .speeds = ak_alloc(result->config_count, sizeof(ak_speed)),
-                    .winner = result->config_count};
+    AK_AT_END(ak_session_close) ak_session session = {0};
+    AK_AT_END(clear_column) column known = {.winner = count};
+    AK_FREED chunk *c = NULL;
     ak_many_announce_phase(m, "cross", size);
-    AK_TRY(ak_stored(c != NULL && known.ms != NULL && known.costs != NULL && known.low != NULL &&
-                         known.high != NULL && known.speeds != NULL,
-                     err));
-    AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
-    AK_TRY(ak_session_survey(&session, err));
-    AK_TRY(ak_many_begin_record(m, &session, err));
-    AK_TRY(measure_elites(m, &known, size, &session, c, err));
-    for (size_t i = 0; i < result->config_count; i++) {
-        result->ms[i * result->size_count + size] = known.ms[i];
-        result->costs[i * result->size_count + size] = known.costs[i];
-        result->speeds[i * result->size_count + size] = known.speeds[i];
-        m->low_ms[i * result->size_count + size] = known.low[i];
-        m->high_ms[i * result->size_count + size] = known.high[i];
+    AK_DO(AK_NEW(c, 1, err));
+    AK_DO(AK_NEW(known.ms, count, err));
+    AK_DO(AK_NEW(known.costs, count, err));
+    AK_DO(AK_NEW(known.low, count, err));
+    AK_DO(AK_NEW(known.high, count, err));
+    AK_DO(AK_NEW(known.speeds, count, err));
+    AK_DO(ak_session_open(&session, m->tasks[size], &options, err));
+    AK_DO(ak_session_survey(&session, err));
+    AK_DO(ak_many_begin_record(m, &session, err));
+    AK_DO(measure_elites(m, &known, size, &session, c, err));
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = i * result->size_count + size;
+        result->ms[at] = known.ms[i];
+        result->costs[at] = known.costs[i];
+        result->speeds[at] = known.speeds[i];
+        m->low_ms[at] = known.low[i];
+        m->high_ms[at] = known.high[i];
     }
-    if (known.winner < result->config_count) {
+    if (known.winner < count) {
         ak_many_set_winner(m, size, known.winner);
     }
-    AK_TRY(ak_many_keep_winner(m, size, &session, err));
-out:
-    ak_session_close(&session);
-    AK_FREE_ALL(known.ms, known.costs, known.low, known.high, known.speeds, c);
-    return status;
+    return ak_many_keep_winner(m, size, &session, err);
 }
 
 ak_status ak_many_measure(ak_many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    AK_DO(AK_NEW(result->ms, result->config_count * result->size_count, err));
-    AK_DO(AK_NEW(result->costs, result->config_count * result->size_count, err));
-    AK_DO(AK_NEW(result->speeds, result->config_count * result->size_count, err));
-    AK_DO(AK_NEW(m->low_ms, result->config_count * result->size_count, err));
-    AK_DO(AK_NEW(m->high_ms, result->config_count * result->size_count, err));
+    const size_t all = result->config_count * result->size_count;
+    AK_DO(AK_NEW(result->ms, all, err));
+    AK_DO(AK_NEW(result->costs, all, err));
+    AK_DO(AK_NEW(result->speeds, all, err));
+    AK_DO(AK_NEW(m->low_ms, all, err));
+    AK_DO(AK_NEW(m->high_ms, all, err));
     for (size_t i = 0; i < result->size_count; i++) {
         AK_DO(measure_one(m, i, err));
     }

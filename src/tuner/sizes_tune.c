@@ -53,10 +53,7 @@ static ak_status add_llm(ak_llm_use *sum, const ak_llm_use *one, ak_error *err)
 /* Makes a winner the first configuration that the next size tries. */
 static void give(ak_many *m, const char *config)
 {
-    size_t at = 0;
-    while (at < m->given_count && strcmp(m->given[at], config) != 0) {
-        at++;
-    }
+    size_t at = AK_FIND_TEXT(m->given, m->given_count, config);
     if (at == m->given_count && m->given_count < AK_MANY_GIVEN_MAX) {
         m->given_count++;
     } else if (at == m->given_count) {
