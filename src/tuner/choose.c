@@ -72,28 +72,35 @@ static void tell_why(char out[160], const ak_trial *trial)
                    trial->reason == NULL ? "" : trial->reason);
 }
 
+/* Returns what is known at a size, or NULL. */
+static known *known_at(candidate *c, const char *size)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->sizes[i].size, size) == 0) {
+            return &c->sizes[i];
+        }
+    }
+    return NULL;
+}
+
 static bool learn(void *context, const ak_trial *trial)
 {
     candidate *c = context;
     bool alike = false;
     double distance = ak_near_sizes(&alike, trial->size, c->task->size_text);
-    size_t at = 0;
     bool ok = ak_trial_cost(trial) > 0;
     if (distance > log2(NEAR) || !alike || !(ok || (distance == 0 && is_lasting(trial))) ||
         strlen(trial->size) >= sizeof c->sizes[0].size) {
         return true;
     }
-    while (at < c->count && strcmp(c->sizes[at].size, trial->size) != 0) {
-        at++;
-    }
-    if (at == SIZES_MAX) {
+    known *k = known_at(c, trial->size);
+    if (k == NULL && c->count == SIZES_MAX) {
         return true;
     }
-    known *k = &c->sizes[at];
-    if (at == c->count) {
+    if (k == NULL) {
+        k = &c->sizes[c->count++];
         *k = (known){.distance = distance};
         (void)snprintf(k->size, sizeof k->size, "%s", trial->size);
-        c->count++;
     }
     if (ok) {
         k->cost = k->cost <= 0 || ak_trial_cost(trial) < k->cost ? ak_trial_cost(trial) : k->cost;
@@ -114,16 +121,6 @@ static ak_status ask_archive(candidate *c, ak_archive *archive, ak_error *err)
                                 .choices = c->task->choices_text,
                                 .environment = c->environment};
     return ak_archive_each(archive, &filter, learn, c, err);
-}
-
-static const known *known_at(const candidate *c, const char *size)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        if (strcmp(c->sizes[i].size, size) == 0) {
-            return &c->sizes[i];
-        }
-    }
-    return NULL;
 }
 
 /* Returns the nearest size at which at least `needed` of the candidates were tried and at least one

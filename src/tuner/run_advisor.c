@@ -1,6 +1,5 @@
 #include "tuner/run_advisor.h"
 
-#include "backend/mix.h"
 #include "tuner/warning.h"
 
 /* Replaces a budget that is used up: no call that costs anything can stay within it, whereas 0
@@ -73,14 +72,7 @@ static void tell(void *context, const ak_call *call)
 
 static bool look(void *context, ak_buf *out, const ak_config *config)
 {
-    const ak_run_advisor *advisor = context;
-    char path[AK_PATH_MAX];
-    ak_mix mix;
-    if (!ak_pool_artifact(path, advisor->session->pool, config) || !ak_mix_of(&mix, path)) {
-        return false;
-    }
-    ak_mix_print(out, &mix);
-    return true;
+    return ak_session_look(out, ((const ak_run_advisor *)context)->session, config);
 }
 
 ak_status ak_run_advisor_open(ak_run_advisor *advisor, const ak_tune_options *options,

@@ -2,6 +2,7 @@
 #include "tuner/session.h"
 
 #include "archive/archive.h"
+#include "backend/mix.h"
 #include "measure/ceilings.h"
 #include "worker/environment.h"
 
@@ -146,6 +147,17 @@ ak_status ak_session_survey(ak_session *session, ak_error *err)
     return status != AK_OK ? status
                            : ak_pool_baselines(&session->baselines, &session->baseline_count,
                                                session->pool, err);
+}
+
+bool ak_session_look(ak_buf *out, const ak_session *session, const ak_config *config)
+{
+    char path[AK_PATH_MAX];
+    ak_mix mix;
+    if (!ak_pool_artifact(path, session->pool, config) || !ak_mix_of(&mix, path)) {
+        return false;
+    }
+    ak_mix_print(out, &mix);
+    return true;
 }
 
 void ak_session_close(ak_session *session)

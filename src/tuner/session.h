@@ -81,6 +81,8 @@ ak_archive_filter ak_session_filter(const ak_session *session);
 /* Computes the roofline figures of the task's archived trials in this environment anew, from the
    present ceilings. */
 ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err);
+/* Describes the compiled code of a configuration in one line. Returns false if it is not known. */
+bool ak_session_look(ak_buf *out, const ak_session *session, const ak_config *config);
 void ak_session_close(ak_session *session);
 
 /* Return the time of the run's clock (pool.h), in nanoseconds and as text. If results are recalled,

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "archive/store.h"
-#include "backend/mix.h"
 #include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
@@ -166,14 +165,9 @@ ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *con
 
 bool ak_tester_code(char *out, size_t bytes, const ak_tester *tester, const ak_config *config)
 {
-    char path[AK_PATH_MAX];
-    ak_mix mix;
     AK_AT_END(ak_buf_free) ak_buf text = AK_BUF(CODE_BYTES_MAX);
-    bool known = ak_pool_artifact(path, tester->session.pool, config) && ak_mix_of(&mix, path);
-    if (known) {
-        ak_mix_print(&text, &mix);
-        known = ak_buf_status(&text, NULL) == AK_OK;
-    }
+    const bool known =
+        ak_session_look(&text, &tester->session, config) && ak_buf_status(&text, NULL) == AK_OK;
     (void)snprintf(out, bytes, "%s", known ? text.data : "");
     return known;
 }
