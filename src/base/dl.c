@@ -29,6 +29,11 @@ static bool is_missing(const char *why)
 
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
 {
+    return ak_dl_need(out, names, NULL, err);
+}
+
+ak_status ak_dl_need(void **out, const char *const *names, const char *absent, ak_error *err)
+{
     const char *named = names[0];
     char reason[512] = "";
     bool missing = true; /* no library with any of the names so far exists */
@@ -48,6 +53,7 @@ ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
         }
         missing = missing && was_missing;
     }
+    AK_FAIL_IF(missing && absent != NULL, err, AK_UNAVAILABLE, "%s", absent);
     return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", named, reason);
 }
 

@@ -8,6 +8,9 @@
    AK_UNAVAILABLE if none can; the message names the first that is there but cannot be loaded, else
    the first, and says why. */
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err);
+/* Does the same for a library that users can install: if there is none with any of the names, the
+   message is `absent`, which says what to install. */
+ak_status ak_dl_need(void **out, const char *const *names, const char *absent, ak_error *err);
 /* Returns the address of a symbol, or NULL if the library does not have it. */
 void *ak_dl_symbol(void *library, const char *name);
 /* Points the function pointer at `function` to a symbol, or makes it NULL; returns whether the

@@ -36,21 +36,15 @@ static ak_error load_error;
 static void load(void)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
-    void *library = NULL, *symbol;
+    static const char absent[] = "language models need libcurl.so.4, which is not installed: "
+                                 "apt-get install libcurl4 (Fedora: libcurl)";
+    void *library = NULL;
     const char *missing = NULL;
     load_error = (ak_error)AK_ERROR_INIT;
-    if (ak_dl_open(&library, names, NULL) != AK_OK) {
-        (void)ak_fail(&load_error, AK_UNAVAILABLE,
-                      "language models need libcurl.so.4, which is not installed: apt-get install "
-                      "libcurl4 (Fedora: libcurl)");
+    if (ak_dl_need(&library, names, absent, &load_error) != AK_OK) {
         return;
     }
-#define X(name)                                                                                    \
-    symbol = ak_dl_symbol(library, #name);                                                         \
-    if (symbol == NULL) {                                                                          \
-        missing = #name;                                                                           \
-    }                                                                                              \
-    memcpy(&curl.name, &symbol, sizeof symbol);
+#define X(name) missing = ak_dl_bind(&curl.name, library, #name) ? missing : #name;
 #include "llm/curl.def"
 #undef X
     if (missing != NULL) {

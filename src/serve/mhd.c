@@ -25,16 +25,14 @@ static void *library;
 ak_status ak_mhd_load(const ak_mhd **out, ak_error *err)
 {
     static const char *const names[] = {"libmicrohttpd.so.12", "libmicrohttpd.so", NULL};
-    const char *missing = NULL;
-    void *symbol;
-    AK_FAIL_IF(
-        library == NULL && ak_dl_open(&library, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
+    static const char absent[] =
         "the dashboard needs libmicrohttpd.so.12, which is not installed: apt-get install "
-        "libmicrohttpd12 (Fedora: libmicrohttpd); `autokernel report --format html` needs nothing");
-#define LOAD(name)                                                                                 \
-    symbol = ak_dl_symbol(library, #name);                                                         \
-    missing = symbol == NULL ? #name : missing;                                                    \
-    memcpy(&mhd.name, &symbol, sizeof symbol);
+        "libmicrohttpd12 (Fedora: libmicrohttpd); `autokernel report --format html` needs nothing";
+    const char *missing = NULL;
+    if (library == NULL) {
+        AK_DO(ak_dl_need(&library, names, absent, err));
+    }
+#define LOAD(name) missing = ak_dl_bind(&mhd.name, library, #name) ? missing : #name;
     NAMES(LOAD)
 #undef LOAD
     AK_FAIL_IF(missing != NULL, err, AK_UNAVAILABLE,

@@ -82,11 +82,13 @@ static void test_a_library_that_cannot_be_loaded(void **state)
     assert_int_equal(ak_dl_open(&library, missing, &err), AK_UNAVAILABLE);
     assert_non_null(strstr(err.text, "libak_first.so.1 could not be loaded: "));
     assert_null(strstr(err.text, "libak_second"));
+    assert_int_equal(ak_dl_need(&library, missing, "install first", &err), AK_UNAVAILABLE);
+    assert_string_equal(err.text, "install first");
     const char *const orders[][4] = {{path, "libak_second.so", NULL},
                                      {"libak_first.so.1", path, NULL},
                                      {"libak_first.so.1", path, "libak_third.so", NULL}};
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        assert_int_equal(ak_dl_open(&library, orders[i], &err), AK_UNAVAILABLE);
+        assert_int_equal(ak_dl_need(&library, orders[i], "install it", &err), AK_UNAVAILABLE);
         assert_int_equal(strncmp(err.text, path, strlen(path)), 0);
         assert_null(strstr(err.text, "libak_"));
         assert_null(strstr(err.text, strerror(ENOENT)));

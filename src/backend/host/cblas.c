@@ -25,9 +25,10 @@ struct ak_baseline {
 static ak_status open_cblas(ak_baseline *baseline, void **library, const char *const *names,
                             const char *package, const ak_baseline_setup *setup, ak_error *err)
 {
+    char absent[100];
+    (void)snprintf(absent, sizeof absent, "not installed: apt-get install %s", package);
     AK_DO(ak_product_parse(&baseline->product, setup, err));
-    AK_FAIL_IF(ak_dl_open(library, names, NULL) != AK_OK, err, AK_UNAVAILABLE,
-               "not installed: apt-get install %s", package);
+    AK_DO(ak_dl_need(library, names, absent, err));
     return ak_dl_bind(&baseline->sgemm, *library, "cblas_sgemm")
                ? AK_OK
                : ak_fail(err, AK_UNAVAILABLE,

@@ -239,8 +239,7 @@ static ak_status onednn_open(ak_baseline *b, char *version, size_t bytes,
     AK_FAIL_IF(b->bf16 && (b->product.alpha != 1 || b->product.beta != 0 || b->product.residual),
                err, AK_UNAVAILABLE,
                "bf16 products with alpha, beta or a residual are not compared with oneDNN");
-    AK_FAIL_IF(ak_dl_open(&library, libraries, NULL) != AK_OK, err, AK_UNAVAILABLE,
-               "not installed: apt-get install libdnnl2");
+    AK_DO(ak_dl_need(&library, libraries, "not installed: apt-get install libdnnl2", err));
     const char *lacks = bind(library, &b->f, false);
     AK_FAIL_IF(lacks != NULL, err, AK_UNAVAILABLE, "it lacks %s: apt-get install libdnnl2", lacks);
     const version_info *info = b->f.version();
