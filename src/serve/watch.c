@@ -361,8 +361,7 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
                     err));
     AK_DO(open_archive(w, err));
     AK_DO(ak_watch_poll(&changed, w, err));
-    *out = w;
-    w = NULL;
+    AK_GIVE(out, w);
     return AK_OK;
 }
 

@@ -89,6 +89,8 @@ ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
    than whole numbers, the variant serves only measured sizes (on a GPU only that of its first
    case), and `workspace` and `threads` are NULL. */
 ak_status ak_bundle_programs(ak_bundle_variant *v, bool measured_only, ak_error *err);
+/* Frees these four and sets them to NULL. */
+void ak_bundle_programs_clear(ak_bundle_variant *variant);
 /* Translates the "Launch" for the case's configuration. Returns AK_INVALID if the launch has
    "Constants" or, without `one_size`, if a value depends on the sizes by other means than
    arithmetic on whole numbers. */

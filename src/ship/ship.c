@@ -31,10 +31,7 @@ static void build_clear(ak_bundle_build *b)
         ak_bundle_variant *v = &b->variants[i];
         ak_options_clear(&v->options);
         AK_FREE_ALL(v->config, v->note);
-        json_decref(v->when);
-        json_decref(v->workspace);
-        json_decref(v->threads);
-        json_decref(v->launch);
+        ak_bundle_programs_clear(v);
     }
     for (size_t i = 0; i < b->case_count; i++) {
         ak_trial_clear(&b->cases[i].trial);
@@ -212,8 +209,7 @@ ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
     tell_notes(&b, request);
     AK_DO(add_all(&sources, "source/", &b.sources, err));
     ak_pack_clear(&b.sources);
-    b.sources = sources;
-    sources = (ak_pack){0};
+    AK_GIVE(&b.sources, sources);
     AK_DO(add_manifest(&pack, &b, err));
     AK_DO(add_all(&pack, "", &b.code, err));
     AK_DO(add_all(&pack, "", &b.sources, err));

@@ -66,6 +66,16 @@ static ak_status write_when(json_t *when, const ak_task *task, const ak_program_
     return AK_OK;
 }
 
+void ak_bundle_programs_clear(ak_bundle_variant *variant)
+{
+    json_t **const owned[] = {&variant->when, &variant->workspace, &variant->threads,
+                              &variant->launch};
+    for (size_t i = 0; i < AK_COUNT(owned); i++) {
+        json_decref(*owned[i]);
+        *owned[i] = NULL;
+    }
+}
+
 static json_t *always(void)
 {
     return json_pack("[i]", 1);
@@ -75,11 +85,7 @@ static json_t *always(void)
    which the launch is written. */
 static ak_status serve_measured(ak_bundle_variant *v, ak_error *err)
 {
-    json_decref(v->when);
-    json_decref(v->workspace);
-    json_decref(v->threads);
-    json_decref(v->launch);
-    v->workspace = v->threads = v->launch = NULL;
+    ak_bundle_programs_clear(v);
     v->when = always();
     v->for_one = ak_bundle_is_for_gpu(v->first->task->implementation->backend);
     return v->when == NULL ? ak_fail_memory(err)
@@ -289,14 +295,6 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
     return AK_OK;
 }
 
-/* Fails, with the reason, if a configuration that worked once cannot be compiled now. */
-static ak_status judge(const ak_compile_result *result, const ak_bundle_variant *v, ak_error *err)
-{
-    AK_FAIL_IF(result->status != AK_TRIAL_OK, err, AK_INVALID, "%.160s: %s: %.160s", v->config,
-               ak_trial_status_text(result->status), result->reason == NULL ? "" : result->reason);
-    return AK_OK;
-}
-
 static const char NO_HASH[] = "a trial of it has no hash of its code";
 
 /* Fails if a trial of the variant measured other code. Sets v->uncompared if a trial has no hash of
@@ -355,7 +353,8 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
                           .priority = AK_PROC_USUAL};
     AK_DO(backend->requires(&needs, v->version, sizeof v->version, &job, err));
     AK_DO(backend->compile(&result, &job, err));
-    AK_DO(judge(&result, v, err));
+    AK_FAIL_IF(result.status != AK_TRIAL_OK, err, AK_INVALID, "%.160s: %s: %.160s", v->config,
+               ak_trial_status_text(result.status), ak_or_empty(result.reason));
     AK_DO(compare(b, v, result.artifact_hash, err));
     AK_DO(ak_fs_read(&code, &length, artifact, AK_ARTIFACT_MAX, err));
     AK_DO(ak_pack_add(&b->code, v->file, code, length, err));

@@ -159,8 +159,7 @@ static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,
     AK_DO(ak_task_open(&task, &spec, err));
     AK_DO(ak_config_text_from_json(&text, json_object_get(variant, "config"), NULL, "config", err));
     AK_DO(ak_config_parse(config, task->space, text, err));
-    *out = task;
-    task = NULL;
+    AK_GIVE(out, task);
     return AK_OK;
 }
 
@@ -232,21 +231,13 @@ static bool is_first(const verifying *v, const json_t *measured)
     return json_array_get(list, i) == measured;
 }
 
-static void programs_clear(ak_bundle_variant *own)
-{
-    json_decref(own->when);
-    json_decref(own->workspace);
-    json_decref(own->threads);
-    json_decref(own->launch);
-}
-
 /* Returns an error unless the guards, the workspace, the threads and the launch in bundle.json, by
    which programs call the code, equal what the sources give, by which the code is judged here. */
 static ak_status own_programs(const verifying *v, const json_t *variant, const json_t *measured,
                               ak_task *task, const ak_config *config, ak_error *err)
 {
     const ak_bundle_case one = {.task = task, .config = *config};
-    AK_AT_END(programs_clear) ak_bundle_variant own = {.first = &one};
+    AK_AT_END(ak_bundle_programs_clear) ak_bundle_variant own = {.first = &one};
     const bool measured_only = json_is_null(json_object_get(variant, "workspace"));
     const char *other = NULL;
     size_t bytes;
@@ -308,8 +299,7 @@ static ak_status run_trial(sizing *s, ak_job_kind kind, ak_error *err)
     const ak_job job = {.kind = kind, .config = s->config};
     AK_DO(run_job(&result, s, &job, err));
     ak_trial_clear(&s->trial);
-    s->trial = result.trial;
-    result.trial = (ak_trial){0};
+    AK_GIVE(&s->trial, result.trial);
     return AK_OK;
 }
 
