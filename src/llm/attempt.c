@@ -127,10 +127,18 @@ static ak_status on_event(void *context, const char *event, const char *data, si
     return end_if_enough(x, err);
 }
 
-static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const char *bytes,
-                         size_t count)
+/* Returns the first byte of a body that is no blank; 0 if there is none yet. */
+static char first_of(const char *bytes, size_t count)
 {
     size_t at = 0;
+    while (at < count && strchr(" \t\r\n", bytes[at]) != NULL && bytes[at] != 0) {
+        at++;
+    }
+    return at < count ? bytes[at] : 0;
+}
+
+static body_kind kind_of(const char *content_type, ak_stream_kind *stream, char first)
+{
     if (strstr(content_type, "event-stream") != NULL) {
         *stream = AK_STREAM_SSE;
         return STREAMED;
@@ -139,31 +147,19 @@ static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const
         *stream = AK_STREAM_NDJSON;
         return STREAMED;
     }
-    while (at < count && strchr(" \t\r\n", bytes[at]) != NULL && bytes[at] != 0) {
-        at++;
-    }
-    bool json = strstr(content_type, "json") != NULL || (at < count && bytes[at] == '{');
-    return json && (*stream == AK_STREAM_SSE || strstr(content_type, "json") != NULL) ? WHOLE
-                                                                                      : STREAMED;
-}
-
-/* Returns true if a reply is a web page, which no provider sends: the address is that of another
-   server, or of a gateway that asks to log in. */
-static bool is_page(const char *content_type, const char *bytes, size_t count)
-{
-    size_t at = 0;
-    while (at < count && strchr(" \t\r\n", bytes[at]) != NULL && bytes[at] != 0) {
-        at++;
-    }
-    return strstr(content_type, "text/html") != NULL || (at < count && bytes[at] == '<');
+    const bool json = strstr(content_type, "json") != NULL;
+    return json || (first == '{' && *stream == AK_STREAM_SSE) ? WHOLE : STREAMED;
 }
 
 static bool on_success(exchange *x, const ak_http_reply *http, const char *bytes, size_t count)
 {
     if (x->kind == UNDECIDED) {
         ak_stream_kind stream = x->provider->stream;
-        x->page = is_page(http->content_type, bytes, count);
-        x->kind = x->page ? WHOLE : kind_of(http->content_type, &stream, bytes, count);
+        const char first = first_of(bytes, count);
+        /* No provider sends a web page: the address is that of another server, or of a gateway
+           that asks to log in. */
+        x->page = strstr(http->content_type, "text/html") != NULL || first == '<';
+        x->kind = x->page ? WHOLE : kind_of(http->content_type, &stream, first);
         ak_stream_init(&x->stream, stream, on_event, x);
     }
     if (x->kind == WHOLE) {

@@ -316,30 +316,14 @@ static bool another(reader *r, char closing)
     return false;
 }
 
-static json_t *read_array(reader *r, bool keep)
+/* Reads one element. Returns false if the text breaks here. */
+static bool read_element(json_t *array, reader *r)
 {
-    json_t *array = made(r, json_array());
-    r->at++;
-    bool more = array != NULL && peek(r) != ']';
-    if (!more && array != NULL) {
-        r->at++;
+    json_t *element = read_value(r, false);
+    if (element != NULL && !ak_json_append(array, element)) {
+        r->no_memory = r->cut = true;
     }
-    while (more) {
-        json_t *element = read_value(r, false);
-        if (element == NULL) {
-            break;
-        }
-        if (!ak_json_append(array, element)) {
-            r->no_memory = r->cut = true;
-            break;
-        }
-        more = another(r, ']');
-    }
-    if (r->cut && !keep) {
-        json_decref(array);
-        return NULL;
-    }
-    return array;
+    return !r->cut;
 }
 
 /* Reads a key into *out, which the caller frees with ak_free. */
@@ -363,35 +347,45 @@ static bool read_key(char **out, reader *r)
     return *out != NULL;
 }
 
-static json_t *read_object(reader *r, bool keep)
+/* Reads one member. Returns false if the text breaks here. */
+static bool read_member(json_t *object, reader *r, bool keep)
 {
-    json_t *object = made(r, json_object());
+    char *key = NULL;
+    if (!read_key(&key, r) || peek(r) != ':') {
+        r->cut = true;
+        ak_free(key);
+        return false;
+    }
     r->at++;
-    bool more = object != NULL && peek(r) != '}';
-    if (!more && object != NULL) {
+    json_t *value = read_value(r, keep);
+    r->repaired |= value != NULL && json_object_get(object, key) != NULL;
+    if (value != NULL && !ak_json_set(object, key, value)) {
+        r->no_memory = r->cut = true;
+    }
+    ak_free(key);
+    return !r->cut;
+}
+
+/* Reads an object or an array from its opening bracket. */
+static json_t *read_container(reader *r, bool keep)
+{
+    const bool is_object = *r->at++ == '{';
+    const char closing = is_object ? '}' : ']';
+    json_t *container = made(r, is_object ? json_object() : json_array());
+    bool more = container != NULL;
+    if (more && peek(r) == closing) {
         r->at++;
+        return container;
     }
     while (more) {
-        char *key = NULL;
-        if (!read_key(&key, r) || peek(r) != ':') {
-            r->cut = true;
-            ak_free(key);
-            break;
-        }
-        r->at++;
-        json_t *value = read_value(r, keep);
-        r->repaired |= value != NULL && json_object_get(object, key) != NULL;
-        if (value != NULL && !ak_json_set(object, key, value)) {
-            r->no_memory = r->cut = true;
-        }
-        ak_free(key);
-        more = !r->cut && another(r, '}');
+        more = (is_object ? read_member(container, r, keep) : read_element(container, r)) &&
+               another(r, closing);
     }
     if (r->cut && !keep) {
-        json_decref(object);
+        json_decref(container);
         return NULL;
     }
-    return object;
+    return container;
 }
 
 /* Reads one value. Returns NULL if it is cut; if `keep` is set, a container that is cut is returned
@@ -399,15 +393,14 @@ static json_t *read_object(reader *r, bool keep)
 static json_t *read_value(reader *r, bool keep)
 {
     char c = peek(r);
-    json_t *value;
     if (c == '{' || c == '[') {
         if (r->depth == AK_JSON_DEPTH_MAX) {
             return stop(r);
         }
         r->depth++;
-        value = c == '{' ? read_object(r, keep) : read_array(r, keep);
+        json_t *container = read_container(r, keep);
         r->depth--;
-        return value;
+        return container;
     }
     if (c == '"' || c == '\'') {
         return read_string(r) ? made(r, json_stringn(r->scratch.data, r->scratch.length)) : stop(r);
