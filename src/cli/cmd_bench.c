@@ -288,8 +288,8 @@ static ak_status compare(bench *b, measured *m, ak_error *err)
     if (!ak_args_has(b->args, AK_OPTION_BASELINES) || m->done < m->count) {
         return AK_OK;
     }
-    double seconds = ak_args_has(b->args, AK_OPTION_TIME) ? b->args->number[AK_OPTION_TIME]
-                                                          : SECONDS_EACH * (double)(count + 2);
+    const double seconds =
+        ak_args_number(b->args, AK_OPTION_TIME, SECONDS_EACH * (double)(count + 2));
     const ak_compare_options options = {
         .configs = configs, .names = names, .count = count, .baselines = true, .seconds = seconds};
     ak_status status = ak_compare(&m->comparison, m->task, &options, err);
@@ -395,21 +395,20 @@ static ak_status conclude(const bench *b, ak_error *err)
     return AK_OK;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     bench b = {.args = args};
     ak_size_list sizes = {0};
     ak_catch_interrupts();
     ak_status status = AK_OK;
-    AK_TRY(prepare(&b, &sizes, &err));
-    AK_TRY(measure(&b, &sizes, &err));
+    AK_TRY(prepare(&b, &sizes, err));
+    AK_TRY(measure(&b, &sizes, err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(print_json(&b, &err));
+        AK_TRY(print_json(&b, err));
     } else {
         print(&b);
     }
-    AK_TRY(conclude(&b, &err));
+    AK_TRY(conclude(&b, err));
 out:
     for (size_t s = 0; b.sizes != NULL && s < b.size_count; s++) {
         AK_CLEAR_EACH(ak_trial_clear, b.sizes[s].trials, AK_CONFIGS_MAX);
@@ -419,7 +418,7 @@ out:
     ak_free(b.sizes);
     ak_size_list_free(&sizes);
     ak_archive_close(b.archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
 const ak_command ak_cmd_bench = {

@@ -51,16 +51,6 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     }
 }
 
-static ak_status say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err)
-{
-    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(AK_PATH_MAX * 4);
-    AK_DO(ak_trial_print_undecided(&line, archive, trial, err));
-    if (line.length > 0) {
-        ak_out("%s\n", line.data);
-    }
-    return AK_OK;
-}
-
 static ak_status print_table(const ak_trial *list, size_t count, size_t all,
                              const ak_selection *selection, const ak_args *args, ak_error *err)
 {
@@ -74,7 +64,7 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
     ak_roofline_say(&notes);
     ak_status status = AK_OK;
     for (size_t i = 0; i < count; i++) {
-        AK_TRY(say_undecided(selection->archive, &list[i], err));
+        AK_TRY(ak_trial_say_undecided(selection->archive, &list[i], err));
     }
     for (size_t i = 0; i < count; i++) {
         AK_TRY(ak_say_environment(selection->archive, &list[i], err));
@@ -88,26 +78,23 @@ out:
     return status;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_selection_close) ak_selection selection = {0};
     AK_AT_END(ak_trials_clear) ak_trials best = {0};
-    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
-    AK_OR_COMPLAIN(ak_archive_best_of_tasks(&best, selection.archive, &selection.filter, &err));
-    size_t shown = best.count;
-    if (ak_args_has(args, AK_OPTION_LIMIT) && args->number[AK_OPTION_LIMIT] < (double)shown) {
-        shown = (size_t)args->number[AK_OPTION_LIMIT];
-    }
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, err));
+    AK_OR_COMPLAIN(ak_archive_best_of_tasks(&best, selection.archive, &selection.filter, err));
+    const size_t limit = (size_t)ak_args_number(args, AK_OPTION_LIMIT, (double)best.count);
+    const size_t shown = limit < best.count ? limit : best.count;
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_OR_COMPLAIN(ak_trials_print_json(best.list, shown, selection.archive, &err));
+        AK_OR_COMPLAIN(ak_trials_print_json(best.list, shown, selection.archive, err));
     } else if (best.count > 0) {
-        AK_OR_COMPLAIN(print_table(best.list, shown, best.count, &selection, args, &err));
+        AK_OR_COMPLAIN(print_table(best.list, shown, best.count, &selection, args, err));
     }
     if (best.count == 0) {
         ak_trial none = {0};
-        (void)ak_archive_best(&none, selection.archive, &selection.filter, &err);
-        (void)ak_complain_error(&err);
+        (void)ak_archive_best(&none, selection.archive, &selection.filter, err);
+        (void)ak_complain_error(err);
         ak_selection_say_settings(&selection, args);
         return AK_EXIT_FAILED;
     }

@@ -1,9 +1,7 @@
 /* cmd_bundle.c: shows what is in a bundle, and verifies that it is still right and fast here. */
 
-#include "base/fs.h"
 #include "base/infix.h"
 #include "base/number.h"
-#include "base/shell.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
@@ -162,23 +160,19 @@ static ak_status warn_of_name(const char *path, ak_error *err)
     return AK_OK;
 }
 
-static int run_show(const ak_args *args)
+static int run_show(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_auto_t *file = NULL;
-    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err));
-    AK_OR_COMPLAIN(ak_out_parse(&file, ak_bundle_read(&text, args->operand[1], &err), &text,
-                                args->operand[1], &err));
-    AK_OR_COMPLAIN(warn_of_name(args->operand[1], &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", err));
+    AK_OR_COMPLAIN(ak_out_parse(&file, ak_bundle_read(&text, args->operand[1], err), &text,
+                                args->operand[1], err));
+    AK_OR_COMPLAIN(warn_of_name(args->operand[1], err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(file), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(file), err));
     } else {
         show(file);
-        AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(2 * AK_PATH_MAX);
-        ak_buf_puts(&command, "bundle verify ");
-        ak_shell_quote(&command, args->operand[1]);
-        ak_out_next(command.data, "is it right and as fast here?");
+        ak_next("bundle verify", args->operand[1], "is it right and as fast here?");
     }
     return AK_EXIT_DONE;
 }
@@ -257,21 +251,20 @@ static bool is_right(const json_t *report)
     return right;
 }
 
-static int run_verify(const ak_args *args)
+static int run_verify(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     ak_bundle_verify_options options = {.cancel = &ak_interrupted};
     char *text = NULL;
     json_auto_t *report = NULL;
     bool good = false;
     ak_catch_interrupts();
-    AK_OR_COMPLAIN(read_slowdown(&options.max_slowdown, args, &err));
+    AK_OR_COMPLAIN(read_slowdown(&options.max_slowdown, args, err));
     AK_OR_COMPLAIN(ak_out_parse(&report,
-                                ak_bundle_verify(&text, &good, args->operand[1], &options, &err),
-                                &text, "verify", &err));
-    AK_OR_COMPLAIN(warn_of_name(args->operand[1], &err));
+                                ak_bundle_verify(&text, &good, args->operand[1], &options, err),
+                                &text, "verify", err));
+    AK_OR_COMPLAIN(warn_of_name(args->operand[1], err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(report), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(report), err));
     } else {
         print_rows(report);
         print_notes(report);
@@ -281,7 +274,7 @@ static int run_verify(const ak_args *args)
         ak_warn("%s", warning);
     }
     if (!good) {
-        AK_OR_COMPLAIN(ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
+        AK_OR_COMPLAIN(ak_fail(err, AK_CRASHED, "%.200s: %s", args->operand[1],
                                is_right(report)
                                    ? "its results are right, but it is slower here than its "
                                      "recorded time (--max-slowdown sets the limit)"
@@ -290,11 +283,11 @@ static int run_verify(const ak_args *args)
     return AK_EXIT_DONE;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     static const ak_verb verbs[] = {{"show", run_show}, {"verify", run_verify}};
     return ak_verb_run(verbs, AK_COUNT(verbs), args, "bundle cannot",
-                       "see 'autokernel bundle --help'");
+                       "see 'autokernel bundle --help'", err);
 }
 
 const ak_command ak_cmd_bundle = {

@@ -220,9 +220,8 @@ static ak_status conclude(const checking *c, ak_error *err)
 static ak_status prepare(checking *c, ak_error *err)
 {
     const ak_args *args = c->args;
-    size_t wanted = ak_args_has(args, AK_OPTION_CONFIGS) ? (size_t)args->number[AK_OPTION_CONFIGS]
-                    : args->config_count == 0            ? RANDOM_DEFAULT
-                                                         : 0;
+    const size_t wanted = (size_t)ak_args_number(args, AK_OPTION_CONFIGS,
+                                                 args->config_count == 0 ? RANDOM_DEFAULT : 0);
     c->list = ak_alloc(AK_CONFIGS_MAX + wanted, sizeof *c->list);
     c->rows = json_array();
     AK_DO(ak_stored(c->list != NULL && c->rows != NULL, err));
@@ -322,22 +321,21 @@ static ak_status check_all(checking *c, ak_error *err)
     return status == AK_CANCELLED && c->done > 0 ? AK_OK : status;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     checking c = {.args = args, .least = SIZE_MAX, .json = ak_args_has(args, AK_OPTION_JSON)};
     ak_status status = AK_OK;
-    AK_TRY(prepare(&c, &err));
-    AK_TRY(check_all(&c, &err));
+    AK_TRY(prepare(&c, err));
+    AK_TRY(check_all(&c, err));
     ak_tester_sanitizing(c.sanitizers, sizeof c.sanitizers, c.tester);
     (void)ak_tester_pressure(c.busy, sizeof c.busy, c.tester);
     if (!c.json) {
         explain(&c);
     }
-    AK_TRY(conclude(&c, &err));
+    AK_TRY(conclude(&c, err));
 out:
     if (status == AK_CANCELLED && c.done == 0) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
+        (void)ak_fail(err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
                       args->operand[0]);
     }
     ak_archive_close(c.archive);
@@ -345,7 +343,7 @@ out:
     ak_task_close(c.task);
     json_decref(c.rows);
     ak_free(c.list);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
 const ak_command ak_cmd_check = {

@@ -178,9 +178,7 @@ static ak_compare_options options_of(const compared *c)
                                 .tasks = c->of,
                                 .count = c->count,
                                 .baselines = true,
-                                .seconds = ak_args_has(args, AK_OPTION_TIME)
-                                               ? args->number[AK_OPTION_TIME]
-                                               : SECONDS_DEFAULT};
+                                .seconds = ak_args_number(args, AK_OPTION_TIME, SECONDS_DEFAULT)};
 }
 
 static ak_status compare_size(compared *c, const ak_args *args, ak_archive *archive,
@@ -317,76 +315,74 @@ static ak_status print_sizes_json(const compared *list, size_t count, ak_error *
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int run_sizes(const ak_args *args)
+static int run_sizes(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_size_list_free) ak_size_list sizes = {0};
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     compared *list = NULL;
     size_t done = 0;
     ak_status status = AK_OK;
     if (ak_args_has(args, AK_OPTION_SIZE) || ak_args_has(args, AK_OPTION_REPEATS)) {
-        AK_TRY(ak_fail(&err, AK_INVALID, "--%s and --sizes contradict each other",
+        AK_TRY(ak_fail(err, AK_INVALID, "--%s and --sizes contradict each other",
                        ak_args_has(args, AK_OPTION_SIZE) ? "size" : "repeats"));
     }
-    AK_TRY(ak_size_list_read(&sizes, args->text[AK_OPTION_SIZES], &err));
-    AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(AK_NEW(list, sizes.count, &err));
+    AK_TRY(ak_size_list_read(&sizes, args->text[AK_OPTION_SIZES], err));
+    AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
+    AK_TRY(AK_NEW(list, sizes.count, err));
     while (status == AK_OK && done < sizes.count) {
-        status = compare_size(&list[done], args, archive, sizes.items[done], done == 0, &err);
+        status = compare_size(&list[done], args, archive, sizes.items[done], done == 0, err);
         done += status == AK_OK ? 1 : 0;
     }
     if (done > 0 && (status == AK_OK || status == AK_CANCELLED)) {
         ak_status printed = AK_OK;
         if (ak_args_has(args, AK_OPTION_JSON)) {
-            printed = print_sizes_json(list, done, &err);
+            printed = print_sizes_json(list, done, err);
         } else {
             print_sizes(list, done);
         }
         status = status == AK_OK ? printed : status;
     }
     if (status == AK_CANCELLED) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
+        (void)ak_fail(err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
                       done == 0 ? "nothing is known yet" : "the other sizes were not measured");
     }
     AK_TRY(status);
     for (size_t i = 0; i < done; i++) {
-        AK_TRY(check_candidates(&list[i].comparison, args->operand[0], &err));
+        AK_TRY(check_candidates(&list[i].comparison, args->operand[0], err));
     }
 out:
     for (size_t i = 0; list != NULL && i < sizes.count; i++) {
         close_compared(&list[i]);
     }
     ak_free(list);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
-static int run_one(const ak_args *args)
+static int run_one(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     ak_archive *archive = NULL;
     shown s = {0};
     compared *c = ak_alloc(1, sizeof *c);
     ak_status status = AK_OK;
-    AK_TRY(ak_made(c, &err));
-    AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(open_compared(c, args, archive, NULL, true, &err));
+    AK_TRY(ak_made(c, err));
+    AK_TRY(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
+    AK_TRY(open_compared(c, args, archive, NULL, true, err));
     for (size_t i = 0; i < c->several.count && !ak_args_has(args, AK_OPTION_JSON); i++) {
         if (c->best[i].found) {
-            AK_TRY(ak_say_environment(archive, &c->best[i].trial, &err));
+            AK_TRY(ak_say_environment(archive, &c->best[i].trial, err));
         }
     }
-    double wanted = args->number[AK_OPTION_REPEATS];
-    s = (shown){.of = c, .err = &err};
+    s = (shown){.of = c, .err = err};
+    const size_t repeats = (size_t)ak_args_number(args, AK_OPTION_REPEATS, 1);
     const ak_compare_options options = options_of(c);
-    AK_TRY(ak_compare_each(c->task[0], &options, wanted > 0 ? (size_t)wanted : 1, show, &s, &err));
+    AK_TRY(ak_compare_each(c->task[0], &options, repeats, show, &s, err));
     AK_TRY(s.status);
 out:
     if (s.count > 0 && prints_list(args)) {
         ak_out("]}\n");
     }
     if (status == AK_CANCELLED) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
+        (void)ak_fail(err, AK_CANCELLED, "%.80s: interrupted; %s", args->operand[0],
                       s.count == 0 ? "nothing is known yet" : "what was shown is whole");
     }
     if (c != NULL) {
@@ -394,18 +390,17 @@ out:
     }
     ak_archive_close(archive);
     ak_free(c);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
 /* Reports on one or two runs of the archive; measures nothing. */
-static int run_versus(const ak_args *args)
+static int run_versus(const ak_args *args, ak_error *err)
 {
     const ak_option_set measured = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(TIME) |
                                    AK_O(REPEATS) | AK_O(LIBRARIES) | AK_O(PROTOCOL);
-    ak_error err = AK_ERROR_INIT;
-    AK_OR_COMPLAIN(ak_args_refuse(args, measured,
-                                  "does not go with runs, which are not measured again", &err));
-    return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL);
+    AK_OR_COMPLAIN(
+        ak_args_refuse(args, measured, "does not go with runs, which are not measured again", err));
+    return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL, err);
 }
 
 /* Returns whether the operand names a run: it is no file or folder, and it is a whole id (16
@@ -430,16 +425,15 @@ static bool names_run(const ak_args *args)
     return status == AK_OK || (status == AK_INVALID && length < 16);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     if (args->operand_count == 2 || names_run(args)) {
-        return run_versus(args);
+        return run_versus(args, err);
     }
-    ak_error err = AK_ERROR_INIT;
     AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(FORMAT) | AK_O(OUTPUT),
-                                  "goes with runs (compare RUN, compare RUN RUN)", &err));
+                                  "goes with runs (compare RUN, compare RUN RUN)", err));
     ak_catch_interrupts();
-    return ak_args_has(args, AK_OPTION_SIZES) ? run_sizes(args) : run_one(args);
+    return ak_args_has(args, AK_OPTION_SIZES) ? run_sizes(args, err) : run_one(args, err);
 }
 
 const ak_command ak_cmd_compare = {

@@ -152,6 +152,13 @@ static bool add_verdict(json_t *list, const char *what, bool works, const char *
     return ak_json_append(list, row) && good;
 }
 
+/* Adds a name to a list such as "gcc, clang". */
+static void add_name(char out[CELL_BYTES], const char *name)
+{
+    const size_t used = strlen(out);
+    (void)snprintf(out + used, CELL_BYTES - used, "%s%s", used == 0 ? "" : ", ", name);
+}
+
 /* Joins the texts under `member`, "gcc, clang", in the rows where the member `wanted` is true, or
    in all rows if `wanted` is NULL. Leaves out the row named "copy". */
 static void join(char out[CELL_BYTES], const json_t *rows, const char *member, const char *wanted)
@@ -159,12 +166,11 @@ static void join(char out[CELL_BYTES], const json_t *rows, const char *member, c
     out[0] = 0;
     AK_EACH(row, rows) {
         const char *text = ak_json_text_or_null(row, member);
-        size_t used = strlen(out);
         /* "copy" is no library but autokernel's own baseline for memory-bound kernels */
         bool copy = ak_json_text_is(row, "name", "copy");
         if (text != NULL && !copy &&
             (wanted == NULL || json_is_true(json_object_get(row, wanted)))) {
-            (void)snprintf(out + used, CELL_BYTES - used, "%s%s", used == 0 ? "" : ", ", text);
+            add_name(out, text);
         }
     }
 }
@@ -186,14 +192,11 @@ static bool judge_cpu(json_t *list, const json_t *findings)
 /* Joins the device names that begin with `prefix`; "" if there are none. */
 static void devices_of(char out[CELL_BYTES], const json_t *findings, const char *prefix)
 {
-    size_t i, used = 0;
-    json_t *device;
     out[0] = 0;
-    json_array_foreach(json_object_get(findings, "devices"), i, device) {
+    AK_EACH(device, json_object_get(findings, "devices")) {
         const char *name = ak_json_text_at(device, "device");
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && used + 2 < CELL_BYTES) {
-            (void)snprintf(out + used, CELL_BYTES - used, "%s%s", used == 0 ? "" : ", ", name);
-            used = strlen(out);
+        if (strncmp(name, prefix, strlen(prefix)) == 0) {
+            add_name(out, name);
         }
     }
 }
@@ -262,10 +265,8 @@ static bool judge_llm(json_t *list, const json_t *findings)
 {
     char keyed[CELL_BYTES] = "", text[2 * CELL_BYTES];
     AK_EACH(row, json_object_get(findings, "providers")) {
-        size_t used = strlen(keyed);
         if (ak_json_text_is(row, "key", "set")) {
-            (void)snprintf(keyed + used, sizeof keyed - used, "%s%s", used == 0 ? "" : ", ",
-                           ak_json_text_at(row, "provider"));
+            add_name(keyed, ak_json_text_at(row, "provider"));
         }
     }
     const char *version = ak_json_text_at(findings, "curl"); /* or why there is none */
@@ -439,17 +440,16 @@ static ak_status add_settings(json_t *findings, ak_error *err)
     return ak_stored(good, err);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_auto_t *findings = NULL;
-    AK_OR_COMPLAIN(ak_out_parse(&findings, ak_doctor(&text, &err), &text, "doctor", &err));
-    AK_OR_COMPLAIN(add_settings(findings, &err));
+    AK_OR_COMPLAIN(ak_out_parse(&findings, ak_doctor(&text, err), &text, "doctor", err));
+    AK_OR_COMPLAIN(add_settings(findings, err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(findings);
     } else if (!ak_out_json(findings)) {
-        AK_OR_COMPLAIN(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(err));
     }
     return AK_EXIT_DONE;
 }

@@ -67,15 +67,12 @@ static void suggest(const ak_args *args, const char *place, const char *format, 
 
 /* Writes the description of a task, for which no archive is needed, to a file or, if `path` is "-",
    to standard output. */
-static int export_task(const char *format, const char *path, const ak_args *args)
+static int export_task(const char *format, const char *path, const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
-    ak_task_spec spec = {.look = true};
-    ak_args_spec(&spec, args);
-    AK_OR_COMPLAIN(ak_task_open(&task, &spec, &err));
-    AK_OR_COMPLAIN(ak_target_of_export(path, ak_problem_name(ak_task_problem(task)), args, &err));
-    AK_OR_COMPLAIN(ak_task_export(task, format, path, &err));
+    AK_OR_COMPLAIN(ak_args_look(&task, args, err));
+    AK_OR_COMPLAIN(ak_target_of_export(path, ak_problem_name(ak_task_problem(task)), args, err));
+    AK_OR_COMPLAIN(ak_task_export(task, format, path, err));
     return strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, NULL);
 }
 
@@ -159,9 +156,8 @@ static ak_status choose_table(json_t **table, ak_archive_filter *filter, ak_arch
     return AK_OK;
 }
 
-static int export_bundle(const char *format, const ak_args *args)
+static int export_bundle(const char *format, const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_selection_close) ak_selection selection = {0};
     ak_archive_filter filter = {0};
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
@@ -179,23 +175,23 @@ static int export_bundle(const char *format, const ak_args *args)
     const ak_outdated_to to = ak_outdated_on(args, true);
     int code = AK_EXIT_FAILED;
     ak_status status = AK_OK;
-    AK_TRY(ak_made(notes, &err));
-    AK_TRY(read_trial(&request.trial, args, &err));
-    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_TRY(ak_made(notes, err));
+    AK_TRY(read_trial(&request.trial, args, err));
+    AK_TRY(ak_selection_open(&selection, args, err));
     filter = selection.filter;
     e.kernel = selection.kernel;
     if (!request.table && request.trial == 0) {
-        status = narrow(&best, &task, &filter, &selection, args, &err);
-        const ak_error one = err;
+        status = narrow(&best, &task, &filter, &selection, args, err);
+        const ak_error one = *err;
         if (status == AK_INVALID && strstr(one.text, "choose one size (--size)") != NULL) {
-            (void)ak_fail(&err, status, "%s, or those of the latest 'tune --sizes' (--table)",
+            (void)ak_fail(err, status, "%s, or those of the latest 'tune --sizes' (--table)",
                           one.text);
         }
         AK_TRY(status);
     }
-    AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, &err));
-    AK_TRY(request.table ? choose_table(&table, &filter, selection.archive, &err) : AK_OK);
-    AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
+    AK_TRY(target == NULL ? AK_OK : ak_target_of_export(target, selection.kernel, args, err));
+    AK_TRY(request.table ? choose_table(&table, &filter, selection.archive, err) : AK_OK);
+    AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, err));
     code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path, notes);
     const ak_archive_filter shipped = {
         .run = request.table ? filter.run : NULL,
@@ -203,10 +199,10 @@ static int export_bundle(const char *format, const ak_args *args)
               : best.id > 0 ? best.id
                             : request.trial,
     };
-    AK_TRY(ak_say_changed_matching(selection.archive, &shipped, &to, &err));
+    AK_TRY(ak_say_changed_matching(selection.archive, &shipped, &to, err));
 out:
     if (status != AK_OK) {
-        code = ak_complain_none(&err, selection.archive == NULL || request.trial > 0);
+        code = ak_complain_none(err, selection.archive == NULL || request.trial > 0);
         say_settings(status, &selection, args);
     }
     return code;
@@ -214,9 +210,8 @@ out:
 
 /* Writes trials, or a choice from them, to a file or to standard output. The text is made first, so
    that a failure leaves an existing file as it is. */
-static int export_trials(const char *format, const char *path, const ak_args *args)
+static int export_trials(const char *format, const char *path, const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_selection_close) ak_selection selection = {0};
     ak_archive_filter filter = {0};
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
@@ -227,33 +222,33 @@ static int export_trials(const char *format, const char *path, const ak_args *ar
     ak_status status = AK_OK;
     const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
     const bool table = strcmp(format, "dispatch") == 0;
-    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_TRY(ak_selection_open(&selection, args, err));
     filter = selection.filter;
     if (one) {
-        AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
+        AK_TRY(narrow(&best, &task, &filter, &selection, args, err));
     }
-    AK_TRY(ak_archive_export_text(&text, selection.archive, &filter, format, &err));
+    AK_TRY(ak_archive_export_text(&text, selection.archive, &filter, format, err));
     if (to_file) {
-        AK_TRY(ak_target_of_export(path, selection.kernel, args, &err));
-        AK_TRY(one || table ? ak_target_of_task(path, text, args, &err) : AK_OK);
-        AK_TRY(ak_fs_write(path, text, strlen(text), &err));
+        AK_TRY(ak_target_of_export(path, selection.kernel, args, err));
+        AK_TRY(one || table ? ak_target_of_task(path, text, args, err) : AK_OK);
+        AK_TRY(ak_fs_write(path, text, strlen(text), err));
         code = tell(args, format, path, NULL);
     } else {
         ak_out_whole(text);
     }
     if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
-        AK_TRY(ak_say_environment(selection.archive, &best, &err));
+        AK_TRY(ak_say_environment(selection.archive, &best, err));
         ak_say_imported(selection.archive, &best, 1);
     }
-    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, &err)
-           : table ? ak_say_changed_table(selection.archive, text, &to, &err)
-                   : ak_say_changed_matching(selection.archive, &filter, &to, &err));
+    AK_TRY(one     ? ak_say_changed(selection.archive, &best, 1, &to, err)
+           : table ? ak_say_changed_table(selection.archive, text, &to, err)
+                   : ak_say_changed_matching(selection.archive, &filter, &to, err));
     if (to_file) {
         suggest(args, selection.place, format, path);
     }
 out:
     if (status != AK_OK) {
-        code = ak_complain_none(&err, selection.archive == NULL);
+        code = ak_complain_none(err, selection.archive == NULL);
         say_settings(status, &selection, args);
     }
     return code;
@@ -284,28 +279,27 @@ static ak_status check_name(const char *format, const ak_args *args, ak_error *e
                                AK_COUNT(endings), err);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     const char *format = NULL;
     const char *path = args->text[AK_OPTION_OUTPUT];
     const char *wanted = args->text[AK_OPTION_FORMAT];
-    AK_OR_COMPLAIN(ak_format_named(&format, wanted == NULL ? format_of_name(path) : wanted, &err));
-    AK_OR_COMPLAIN(check_name(format, args, &err));
+    AK_OR_COMPLAIN(ak_format_named(&format, wanted == NULL ? format_of_name(path) : wanted, err));
+    AK_OR_COMPLAIN(check_name(format, args, err));
     if (path == NULL) {
         path = strcmp(format, "best") == 0       ? "best_config.json"
                : strcmp(format, "dispatch") == 0 ? "dispatch.json"
                                                  : "-";
     }
     ak_format_content holds;
-    AK_OR_COMPLAIN(ak_format_holds(&holds, format, &err));
+    AK_OR_COMPLAIN(ak_format_holds(&holds, format, err));
     if (holds == AK_FORMAT_BUNDLE) {
-        return export_bundle(format, args);
+        return export_bundle(format, args, err);
     }
     AK_OR_COMPLAIN(
-        ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)", &err));
-    return holds == AK_FORMAT_TASK ? export_task(format, path, args)
-                                   : export_trials(format, path, args);
+        ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)", err));
+    return holds == AK_FORMAT_TASK ? export_task(format, path, args, err)
+                                   : export_trials(format, path, args, err);
 }
 
 const ak_command ak_cmd_export = {

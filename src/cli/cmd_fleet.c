@@ -60,26 +60,25 @@ static void print_status(const json_t *list)
     ak_table_print(&table);
 }
 
-static int run_status(const ak_args *args)
+static int run_status(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_auto_t *list = NULL;
     size_t ready = 0;
     ak_catch_interrupts();
     const ak_option_set own_of_status =
         AK_O(LAUNCHER) | AK_O(WORKERS) | AK_O(DEVICE) | AK_O(JSON) | AK_O(QUIET);
-    AK_OR_COMPLAIN(ak_args_refuse(args, ~own_of_status, "is for 'fleet batch'", &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, ~own_of_status, "is for 'fleet batch'", err));
     if (!ak_args_has(args, AK_OPTION_LAUNCHER)) {
-        AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+        AK_OR_COMPLAIN(ak_fail(err, AK_INVALID,
                                "fleet status: say with --launcher how workers are started, such as "
                                "ssh:gpu1,gpu2 or slurm"));
     }
-    AK_OR_COMPLAIN(ak_out_parse(
-        &list,
-        ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
-                        args->text[AK_OPTION_DEVICE], &ak_interrupted, &err),
-        &text, "fleet", &err));
+    AK_OR_COMPLAIN(ak_out_parse(&list,
+                                ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER],
+                                                args->text[AK_OPTION_WORKERS],
+                                                args->text[AK_OPTION_DEVICE], &ak_interrupted, err),
+                                &text, "fleet", err));
     AK_EACH(one, list) {
         ready += ak_json_text_is(one, "state", "ready") ? 1 : 0;
     }
@@ -89,7 +88,7 @@ static int run_status(const ak_args *args)
         ak_out("%zu of %zu worker%s %s ready\n", ready, all, ak_plural(all),
                all == 1 ? "is" : "are");
     } else {
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(list), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(list), err));
     }
     return ready == json_array_size(list) ? AK_EXIT_DONE : AK_EXIT_FAILED;
 }
@@ -201,33 +200,32 @@ static ak_status check_sizes(const ak_size_list *list, const ak_args *args, ak_e
     return status;
 }
 
-static int run_batch(const ak_args *args)
+static int run_batch(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_size_list_free) ak_size_list list = {0};
     AK_AT_END(ak_buf_free) ak_buf script = AK_BUF(SCRIPT_BYTES_MAX);
     size_t limit = 0;
     if (args->operand_count < 2 || !ak_args_has(args, AK_OPTION_SIZES)) {
         AK_OR_COMPLAIN(
-            ak_fail(&err, AK_INVALID,
+            ak_fail(err, AK_INVALID,
                     "fleet batch needs a kernel and its sizes: 'autokernel fleet batch matmul "
                     "--sizes @FILE'"));
     }
     if (ak_args_has(args, AK_OPTION_WORKERS)) {
-        AK_OR_COMPLAIN(ak_fleet_size(&limit, "slurm", args->text[AK_OPTION_WORKERS], NULL, &err));
+        AK_OR_COMPLAIN(ak_fleet_size(&limit, "slurm", args->text[AK_OPTION_WORKERS], NULL, err));
     }
-    AK_OR_COMPLAIN(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], &err));
-    AK_OR_COMPLAIN(check_sizes(&list, args, &err));
-    AK_OR_COMPLAIN(write_script(&script, &list, limit, args, &err));
+    AK_OR_COMPLAIN(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], err));
+    AK_OR_COMPLAIN(check_sizes(&list, args, err));
+    AK_OR_COMPLAIN(write_script(&script, &list, limit, args, err));
     ak_out_whole(script.data);
     return AK_EXIT_DONE;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     static const ak_verb verbs[] = {{"status", run_status}, {"batch", run_batch}};
     return ak_verb_run(verbs, AK_COUNT(verbs), args, "fleet has no subcommand",
-                       "see 'autokernel fleet --help'");
+                       "see 'autokernel fleet --help'", err);
 }
 
 const ak_command ak_cmd_fleet = {

@@ -26,48 +26,40 @@ static bool print_json(const ak_command *only)
 
 static const ak_command *find(const char *name, ak_error *err)
 {
-    const char *names[64] = {NULL};
     char hint[120];
     const ak_command *command = ak_command_find(name);
     if (command != NULL && !command->hidden) {
         return command;
     }
-    for (size_t i = 0, count = 0; ak_commands[i] != NULL && count < 63; i++) {
-        if (!ak_commands[i]->hidden) {
-            names[count++] = ak_commands[i]->name;
-        }
-    }
-    ak_hint(hint, sizeof hint, name, names, "'autokernel help' lists them");
+    ak_command_hint(hint, sizeof hint, name);
     (void)ak_fail(err, AK_INVALID, "there is no command '%.80s' to explain; %s", name, hint);
     return NULL;
 }
 
 /* Prints the manual page or the completion of a shell. */
-static int print_manual(const char *name)
+static int print_manual(const char *name, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_buf_free) ak_buf out = AK_BUF((size_t)1 << 20);
     const size_t at = AK_FIND(ak_manuals, ak_manual_count, name, name);
     if (at == ak_manual_count) {
-        AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+        AK_OR_COMPLAIN(ak_fail(err, AK_INVALID,
                                "help: there is no format \"%.40s\"; choose man, bash, zsh or fish",
                                name));
     }
     ak_manuals[at].write(&out);
-    AK_OR_COMPLAIN(ak_buf_status(&out, &err));
+    AK_OR_COMPLAIN(ak_buf_status(&out, err));
     ak_out_whole(out.data);
     return AK_EXIT_DONE;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     if (ak_args_has(args, AK_OPTION_FORMAT)) {
-        return print_manual(args->text[AK_OPTION_FORMAT]);
+        return print_manual(args->text[AK_OPTION_FORMAT], err);
     }
     const ak_command *command = NULL;
-    if (args->operand_count > 0 && (command = find(args->operand[0], &err)) == NULL) {
-        return ak_complain_error(&err);
+    if (args->operand_count > 0 && (command = find(args->operand[0], err)) == NULL) {
+        return ak_complain_error(err);
     }
     if (ak_args_has(args, AK_OPTION_JSON)) {
         return print_json(command) ? AK_EXIT_DONE : AK_EXIT_FAILED;

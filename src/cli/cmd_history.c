@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/pack.h"
-#include "base/shell.h"
 #include "base/utf8.h"
 #include "cli/outdated.h"
 #include "cli/target.h"
@@ -189,10 +188,9 @@ static void show_file(void *context, const char *name, const char *data, size_t 
     }
 }
 
-static int show_source(const ak_args *args)
+static int show_source(const ak_args *args, ak_error *err)
 {
     const char *text = args->text[AK_OPTION_SOURCE];
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     int64_t id = 0;
     bool json = ak_args_has(args, AK_OPTION_JSON);
@@ -201,25 +199,25 @@ static int show_source(const ak_args *args)
                  .args = args,
                  .list = list,
                  .status = AK_OK,
-                 .err = &err};
+                 .err = err};
     const ak_option_set filters =
         (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) | AK_O(RUNS);
     AK_OR_COMPLAIN(
-        ak_args_refuse(args, filters, "does not go with --source, which names one trial", &err));
+        ak_args_refuse(args, filters, "does not go with --source, which names one trial", err));
     bool good = ak_text_int(&id, text[0] == '#' ? text + 1 : text) && id > 0;
-    AK_OR_COMPLAIN(good ? ak_args_archive(&archive, args, &err)
-                        : ak_fail(&err, AK_INVALID,
+    AK_OR_COMPLAIN(good ? ak_args_archive(&archive, args, err)
+                        : ak_fail(err, AK_INVALID,
                                   "--source %.60s: a trial is named by its id, such as '#5'; "
                                   "'autokernel history' shows them",
                                   text));
     if (s.folder != NULL) {
-        AK_OR_COMPLAIN(ak_archive_source(archive, id, look_at_file, &s, &err));
+        AK_OR_COMPLAIN(ak_archive_source(archive, id, look_at_file, &s, err));
         AK_OR_COMPLAIN(s.status);
     }
-    AK_OR_COMPLAIN(ak_archive_source(archive, id, show_file, &s, &err));
+    AK_OR_COMPLAIN(ak_archive_source(archive, id, show_file, &s, err));
     AK_OR_COMPLAIN(s.status);
     if (json) {
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(list), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(list), err));
     }
     return AK_EXIT_DONE;
 }
@@ -275,26 +273,23 @@ static void print_runs(const json_t *runs, size_t matched, const ak_selection *s
                        "what happened in it", args);
 }
 
-static int show_runs(const ak_args *args)
+static int show_runs(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_selection_close) ak_selection selection = {0};
     const bool json = ak_args_has(args, AK_OPTION_JSON);
     char *text = NULL;
     json_auto_t *runs = NULL;
     size_t matched = 0;
     AK_OR_COMPLAIN(
-        ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", &err));
-    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
+        ak_args_refuse(args, AK_O(STATUS), "is for trials and does not go with --runs", err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, err));
     ak_archive_filter filter = selection.filter;
-    filter.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
-                   : json                             ? 0
-                                                      : SHOWN_DEFAULT;
+    filter.limit = (size_t)ak_args_number(args, AK_OPTION_LIMIT, json ? 0 : SHOWN_DEFAULT);
     AK_OR_COMPLAIN(
-        ak_out_parse(&runs, ak_archive_runs_json(&text, &matched, selection.archive, &filter, &err),
-                     &text, "runs", &err));
+        ak_out_parse(&runs, ak_archive_runs_json(&text, &matched, selection.archive, &filter, err),
+                     &text, "runs", err));
     if (json) {
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(runs), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(runs), err));
     } else {
         print_runs(runs, matched, &selection, args);
     }
@@ -305,7 +300,6 @@ static int show_runs(const ak_args *args)
 
 static void tell_removal(const char *what, const ak_removal *gone, bool really, const ak_args *args)
 {
-    AK_AT_END(ak_buf_free) ak_buf command = AK_BUF(AK_PATH_MAX);
     ak_out("%s %s: %zu run%s, %zu trial%s, %zu conversation%s with a model, the sources of %zu "
            "kernel%s\n",
            really ? "removed" : "this would remove", what, gone->runs, ak_plural(gone->runs),
@@ -317,38 +311,34 @@ static void tell_removal(const char *what, const ak_removal *gone, bool really, 
                gone->resumed_by == 1 ? "that run" : "these runs", gone->resumed_by == 1 ? "s" : "",
                gone->resumed_by == 1 ? "it is" : "they are");
     }
-    ak_buf_puts(&command, "history --remove ");
-    ak_shell_quote(&command, what);
-    ak_buf_puts(&command, " --yes");
-    if (!really && ak_buf_status(&command, NULL) == AK_OK) {
-        ak_next_on_archive(command.data, NULL, "remove it for good", args);
+    if (!really) {
+        ak_next_on_archive("history --remove %s --yes", what, "remove it for good", args);
     }
 }
 
-static int remove_one(const ak_args *args)
+static int remove_one(const ak_args *args, ak_error *err)
 {
     const char *what = args->text[AK_OPTION_REMOVE];
     const bool really = ak_args_has(args, AK_OPTION_YES);
     const ak_option_set others = (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT) |
                                  AK_O(RUNS) | AK_O(SOURCE) | AK_O(OUTPUT);
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_removal gone = {0};
     AK_OR_COMPLAIN(ak_args_refuse(args, others,
-                                  "does not go with --remove, which names a run or a trial", &err));
+                                  "does not go with --remove, which names a run or a trial", err));
     AK_OR_COMPLAIN(args->operand_count == 0
                        ? AK_OK
-                       : ak_fail(&err, AK_INVALID,
+                       : ak_fail(err, AK_INVALID,
                                  "--remove names a run or a trial: leave %.60s out",
                                  args->operand[0]));
-    AK_OR_COMPLAIN(ak_args_archive(&archive, args, &err));
-    AK_OR_COMPLAIN(ak_archive_remove(&gone, archive, what, really, &err));
+    AK_OR_COMPLAIN(ak_args_archive(&archive, args, err));
+    AK_OR_COMPLAIN(ak_archive_remove(&gone, archive, what, really, err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_auto_t *object = json_pack(
             "{s:I, s:I, s:I, s:I, s:I, s:b}", "runs", (json_int_t)gone.runs, "trials",
             (json_int_t)gone.trials, "calls", (json_int_t)gone.calls, "sources",
             (json_int_t)gone.sources, "resumed_by", (json_int_t)gone.resumed_by, "removed", really);
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), err));
     } else {
         tell_removal(what, &gone, really, args);
     }
@@ -357,31 +347,28 @@ static int remove_one(const ak_args *args)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     if (ak_args_has(args, AK_OPTION_REMOVE)) {
-        return remove_one(args);
+        return remove_one(args, err);
     }
     if (ak_args_has(args, AK_OPTION_SOURCE)) {
-        return show_source(args);
+        return show_source(args, err);
     }
     if (ak_args_has(args, AK_OPTION_RUNS)) {
-        return show_runs(args);
+        return show_runs(args, err);
     }
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_selection_close) ak_selection selection = {0};
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    AK_AT_END(ring_clear) ring r = {.status = AK_OK, .err = &err};
-    r.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
-              : json                             ? 0
-                                                 : SHOWN_DEFAULT;
-    AK_OR_COMPLAIN(read_status(&r, args, &err));
-    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
-    AK_OR_COMPLAIN(ak_archive_each(selection.archive, &selection.filter, keep, &r, &err));
+    AK_AT_END(ring_clear) ring r = {.status = AK_OK, .err = err};
+    r.limit = (size_t)ak_args_number(args, AK_OPTION_LIMIT, json ? 0 : SHOWN_DEFAULT);
+    AK_OR_COMPLAIN(read_status(&r, args, err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, err));
+    AK_OR_COMPLAIN(ak_archive_each(selection.archive, &selection.filter, keep, &r, err));
     AK_OR_COMPLAIN(r.status);
-    AK_OR_COMPLAIN(straighten(&r, &err));
-    AK_OR_COMPLAIN(json ? ak_trials_print_json(r.trials, r.count, NULL, &err)
-                        : print_table(&r, &selection, args, &err));
+    AK_OR_COMPLAIN(straighten(&r, err));
+    AK_OR_COMPLAIN(json ? ak_trials_print_json(r.trials, r.count, NULL, err)
+                        : print_table(&r, &selection, args, err));
     return AK_EXIT_DONE;
 }
 

@@ -47,17 +47,15 @@ static bool print_json(const tally *t, const ak_archive *archive)
     return ak_out_json(object);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     const char *format = NULL; /* NULL: the contents of the file decide */
     tally t = {0};
-    if ((ak_args_has(args, AK_OPTION_FORMAT) &&
-         ak_format_named(&format, args->text[AK_OPTION_FORMAT], &err) != AK_OK) ||
-        ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK) {
-        return ak_complain_error(&err);
+    if (ak_args_has(args, AK_OPTION_FORMAT)) {
+        AK_OR_COMPLAIN(ak_format_named(&format, args->text[AK_OPTION_FORMAT], err));
     }
+    AK_OR_COMPLAIN(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
     add_files(&t, archive, format, args);
     if (t.files > 0 && ak_args_has(args, AK_OPTION_JSON)) {
         t.code = print_json(&t, archive) ? t.code : AK_EXIT_FAILED;

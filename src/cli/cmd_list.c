@@ -87,10 +87,9 @@ static bool names_list(const ak_args *args)
 }
 
 /* Lists all of this build, or what the operand names. */
-static int list_build(const ak_args *args)
+static int list_build(const ak_args *args, ak_error *err)
 {
     const char *only = args->operand[0];
-    ak_error err = AK_ERROR_INIT;
     json_auto_t *all = json_object();
     bool good = all != NULL;
     for (size_t i = 0; i < AK_COUNT(sections) && good; i++) {
@@ -99,11 +98,11 @@ static int list_build(const ak_args *args)
         }
         listing list = {.rows = json_array(), .kernels = sections[i].kind == AK_LIST_KERNELS};
         good = ak_json_set(all, sections[i].title, list.rows);
-        AK_OR_COMPLAIN(good ? ak_list(sections[i].kind, add_row, &list, &err) : AK_OK);
+        AK_OR_COMPLAIN(good ? ak_list(sections[i].kind, add_row, &list, err) : AK_OK);
         good = good && !list.failed;
     }
     const bool json = ak_args_has(args, AK_OPTION_JSON);
-    AK_OR_COMPLAIN(ak_stored(good && (!json || ak_out_json(all)), &err));
+    AK_OR_COMPLAIN(ak_stored(good && (!json || ak_out_json(all)), err));
     if (!json) {
         AK_EACH_MEMBER(title, rows, all) {
             print_section(title, rows);
@@ -241,20 +240,17 @@ static void print_task(const ak_task *task, const char *description)
            ak_show_count(valid, (double)ak_space_count(space)));
 }
 
-static int list_kernel(const ak_args *args)
+static int list_kernel(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     AK_AT_END(ak_text_free_at) char *description = NULL;
-    ak_task_spec spec = {.look = true};
-    ak_args_spec(&spec, args);
-    AK_OR_COMPLAIN(ak_task_open(&task, &spec, &err));
+    AK_OR_COMPLAIN(ak_args_look(&task, args, err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_auto_t *object = ak_space_json(task);
-        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), &err));
+        AK_OR_COMPLAIN(ak_stored(ak_out_json(object), err));
         return AK_EXIT_DONE;
     }
-    AK_OR_COMPLAIN(ak_problem_describe(&description, ak_task_problem(task), &err));
+    AK_OR_COMPLAIN(ak_problem_describe(&description, ak_task_problem(task), err));
     print_task(task, description);
     /* A space file without a problem has no sizes and cannot be compiled or timed, so `tune` is not
        suggested. */
@@ -266,21 +262,20 @@ static int list_kernel(const ak_args *args)
     return AK_EXIT_DONE;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     if (args->operand_count > 0 && !names_list(args)) {
-        return list_kernel(args);
+        return list_kernel(args, err);
     }
     /* Without a kernel, a typed option is a mistake; a setting for all commands is not. */
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
-            ak_error err = AK_ERROR_INIT;
-            AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+            AK_OR_COMPLAIN(ak_fail(err, AK_INVALID,
                                    "%s is about a kernel: 'autokernel list KERNEL %s ...'",
                                    args->origin[i], args->origin[i]));
         }
     }
-    return list_build(args);
+    return list_build(args, err);
 }
 
 const ak_command ak_cmd_list = {

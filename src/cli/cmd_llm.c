@@ -63,34 +63,33 @@ static void tell(void *context, const char *text)
     ak_tell("%s", text);
 }
 
-static int run_check(const ak_args *args)
+static int run_check(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     ak_llm_options options;
     char *text = NULL;
     json_auto_t *result = NULL;
     ak_catch_interrupts();
-    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
+    AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", err));
     ak_llm_args(&options, args, &ak_interrupted);
     options.notice = options.warning = tell;
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         ak_tell("asking %s; a model may think for minutes, Ctrl-C ends it", model);
     }
-    AK_OR_COMPLAIN(ak_out_parse(&result, ak_llm_check(&text, &options, &err), &text, "llm", &err));
+    AK_OR_COMPLAIN(ak_out_parse(&result, ak_llm_check(&text, &options, err), &text, "llm", err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(result);
     } else if (!ak_out_json(result)) {
-        AK_OR_COMPLAIN(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(err));
     }
     return AK_EXIT_DONE;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     static const ak_verb verbs[] = {{"check", run_check}, {"show", ak_llm_show_run}};
     return ak_verb_run(verbs, AK_COUNT(verbs), args, "llm has no subcommand",
-                       "see 'autokernel llm --help'");
+                       "see 'autokernel llm --help'", err);
 }
 
 const ak_command ak_cmd_llm = {

@@ -37,11 +37,9 @@ static ak_status prepare(ak_mcp *mcp, ak_error *err)
 {
     const ak_args *args = mcp->args;
     bool timed = ak_args_has(args, AK_OPTION_TIME);
-    mcp->evaluations_max = ak_args_has(args, AK_OPTION_EVALS)
-                               ? (size_t)args->number[AK_OPTION_EVALS]
-                           : timed ? 0
-                                   : EVALUATIONS_DEFAULT;
-    mcp->spend_max_ns = timed ? llround(args->number[AK_OPTION_TIME] * (double)AK_SECOND_NS) : 0;
+    mcp->evaluations_max =
+        (size_t)ak_args_number(args, AK_OPTION_EVALS, timed ? 0 : EVALUATIONS_DEFAULT);
+    mcp->spend_max_ns = llround(ak_args_number(args, AK_OPTION_TIME, 0) * (double)AK_SECOND_NS);
     if (args->operand_count == 0) {
         AK_DO(ak_list(AK_LIST_KERNELS, allow_builtin, mcp, err));
     }
@@ -52,13 +50,12 @@ static ak_status prepare(ak_mcp *mcp, ak_error *err)
     return ak_mcp_link_open(&mcp->link, err);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     ak_mcp mcp = {.args = args};
     const json_t *message;
     ak_catch_interrupts();
-    ak_status status = prepare(&mcp, &err);
+    ak_status status = prepare(&mcp, err);
     while (status == AK_OK && (message = ak_mcp_link_take(mcp.link)) != NULL) {
         ak_mcp_link_send(mcp.link, ak_mcp_answer(&mcp, message));
     }
@@ -67,7 +64,7 @@ static int run(const ak_args *args)
     for (size_t i = 0; i < mcp.kernel_count; i++) {
         ak_free(mcp.kernels[i].name);
     }
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
 const ak_command ak_cmd_mcp = {

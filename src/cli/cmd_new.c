@@ -1,45 +1,33 @@
 /* cmd_new.c: writes the skeleton of a kernel or, with --from, a folder for a kernel that exists. */
 
 #include "base/fs.h"
-#include "base/shell.h"
 #include "cli/options.h"
-#include "cli/output.h"
+#include "cli/task_args.h"
 
-#define OPERAND_BYTES (4 * AK_PATH_MAX)
-
-static void say_next(const char *command, const char *operand, const char *why)
+static int run(const ak_args *args, ak_error *err)
 {
-    AK_AT_END(ak_buf_free) ak_buf line = AK_BUF(OPERAND_BYTES);
-    ak_buf_print(&line, "%s ", command);
-    ak_shell_quote(&line, operand);
-    ak_out_next(line.data, why);
-}
-
-static int run(const ak_args *args)
-{
-    ak_error err = AK_ERROR_INIT;
     AK_OR_COMPLAIN(
         strcmp(args->operand[0], "kernel") == 0
             ? AK_OK
-            : ak_fail(&err, AK_INVALID,
+            : ak_fail(err, AK_INVALID,
                       "new makes kernels only: 'autokernel new kernel NAME', not '%.80s'",
                       args->operand[0]));
     const char *path = args->operand[1];
     if (ak_args_has(args, AK_OPTION_FROM)) {
         AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(CUDA) | AK_O(TRITON),
                                       "contradicts --from, whose file decides on the language",
-                                      &err));
+                                      err));
     }
     if (ak_args_has(args, AK_OPTION_TRITON)) {
-        AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(CUDA), "contradicts --triton", &err));
+        AK_OR_COMPLAIN(ak_args_refuse(args, AK_O(CUDA), "contradicts --triton", err));
     }
     const bool is_triton = ak_args_has(args, AK_OPTION_TRITON);
     char *note = NULL;
     AK_OR_COMPLAIN(ak_args_has(args, AK_OPTION_FROM)
-                       ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], &err)
+                       ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], err)
                        : (is_triton                           ? ak_kernel_new_triton
                           : ak_args_has(args, AK_OPTION_CUDA) ? ak_kernel_new_cuda
-                                                              : ak_kernel_new)(path, &err));
+                                                              : ak_kernel_new)(path, err));
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = json_object();
         bool good = ak_json_set_text(object, "path", path) &&
@@ -62,8 +50,8 @@ static int run(const ak_args *args)
     }
     ak_out("%s", ak_or_empty(note));
     ak_text_free(note);
-    say_next("check", place, "is it right?");
-    say_next("tune", place, "make it fast");
+    ak_next("check", place, "is it right?");
+    ak_next("tune", place, "make it fast");
     return AK_EXIT_DONE;
 }
 

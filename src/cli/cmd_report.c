@@ -2,16 +2,15 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     const char *id = args->operand_count > 0 ? args->operand[0] : args->text[AK_OPTION_RUN];
     if (args->operand_count > 0 && ak_args_has(args, AK_OPTION_RUN)) {
-        ak_error err = AK_ERROR_INIT;
-        AK_OR_COMPLAIN(ak_fail(&err, AK_INVALID,
+        AK_OR_COMPLAIN(ak_fail(err, AK_INVALID,
                                "report shows one run; give '%.60s' or --run %.60s, not both",
                                args->operand[0], args->text[AK_OPTION_RUN]));
     }
-    return ak_reported(args, id, NULL, false);
+    return ak_reported(args, id, NULL, false, err);
 }
 
 const ak_command ak_cmd_report = {

@@ -12,14 +12,12 @@ static void tell(void *context, const char *url)
     (void)fflush(stdout);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     const ak_serve_options options = {
         .archive = args->text[AK_OPTION_ARCHIVE],
         .address = args->text[AK_OPTION_LISTEN],
-        .port = ak_args_has(args, AK_OPTION_PORT) ? (unsigned)args->number[AK_OPTION_PORT]
-                                                  : PORT_DEFAULT,
+        .port = (unsigned)ak_args_number(args, AK_OPTION_PORT, PORT_DEFAULT),
         .token_file = args->text[AK_OPTION_TOKEN_FILE],
         .ready = tell,
         .cancel = &ak_interrupted,
@@ -29,7 +27,7 @@ static int run(const ak_args *args)
                 options.archive);
     }
     ak_catch_interrupts();
-    return ak_serve(&options, &err) == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return ak_serve(&options, err) == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
 const ak_command ak_cmd_serve = {

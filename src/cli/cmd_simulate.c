@@ -347,37 +347,36 @@ static ak_status check_recording(const char *path, ak_error *err)
         path);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     static const char *const formats[] = {"text", "json", "html", NULL};
-    ak_error err = AK_ERROR_INIT;
     const char *strategies = args->text[AK_OPTION_STRATEGY];
-    AK_OR_COMPLAIN(ak_study_format(args, "simulate", formats, &err));
+    AK_OR_COMPLAIN(ak_study_format(args, "simulate", formats, err));
     board *b = NULL;
     json_t *all = NULL;
     const bool page = ak_study_asks(args, "html"), json = ak_study_asks(args, "json");
     ak_status status = AK_OK;
-    AK_TRY(AK_NEW(b, 1, &err));
-    AK_TRY(split_strategies(b, strategies == NULL ? "portfolio" : strategies, &err));
+    AK_TRY(AK_NEW(b, 1, err));
+    AK_TRY(split_strategies(b, strategies == NULL ? "portfolio" : strategies, err));
     ak_catch_interrupts();
     for (size_t i = 0; i < args->operand_count; i++) {
-        AK_TRY(check_recording(args->operand[i], &err));
+        AK_TRY(check_recording(args->operand[i], err));
         AK_TRY(ak_recording_open_t1(&b->recordings[i], args->operand[i],
-                                    args->text[AK_OPTION_SPACE], &err));
+                                    args->text[AK_OPTION_SPACE], err));
         ak_warn_left_out(args->operand[i], b->recordings[i]);
         b->recording_count++;
     }
-    AK_TRY(ak_like_files_open(&b->like, args, &err));
-    AK_TRY(simulate(b, args, &err));
-    AK_TRY(ak_args_has(args, AK_OPTION_SCORE) ? control(b, args, &err) : AK_OK);
+    AK_TRY(ak_like_files_open(&b->like, args, err));
+    AK_TRY(simulate(b, args, err));
+    AK_TRY(ak_args_has(args, AK_OPTION_SCORE) ? control(b, args, err) : AK_OK);
     all = board_json(b, args);
-    AK_TRY(ak_stored(all != NULL && (!json || print_json(all)), &err));
+    AK_TRY(ak_stored(all != NULL && (!json || print_json(all)), err));
     if (!json && !page) {
         print_text(b, args);
     }
     ak_keep_study(args, "simulate", all);
     if (page) {
-        AK_TRY(ak_study_print_page("simulate", all, &err));
+        AK_TRY(ak_study_print_page("simulate", all, err));
     }
 out:
     json_decref(all);
@@ -392,7 +391,7 @@ out:
         ak_like_files_close(&b->like);
     }
     ak_free(b);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(err);
 }
 
 const ak_command ak_cmd_simulate = {

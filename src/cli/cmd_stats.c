@@ -208,25 +208,24 @@ static void findings_clear(findings *f)
     ak_trials_clear(&f->best);
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_selection_close) ak_selection selection = {0};
     AK_AT_END(findings_clear) findings f = {.path = NULL};
-    AK_OR_COMPLAIN(ak_selection_open(&selection, args, &err));
+    AK_OR_COMPLAIN(ak_selection_open(&selection, args, err));
     AK_OR_COMPLAIN(
-        ak_archive_each(selection.archive, &selection.filter, count_trial, &f.tally, &err));
-    AK_OR_COMPLAIN(ak_archive_best_of_tasks(&f.best, selection.archive, &selection.filter, &err));
+        ak_archive_each(selection.archive, &selection.filter, count_trial, &f.tally, err));
+    AK_OR_COMPLAIN(ak_archive_best_of_tasks(&f.best, selection.archive, &selection.filter, err));
     /* Parameter importance is shown for one kernel or one run only. */
     if (args->operand_count > 0 || ak_args_has(args, AK_OPTION_RUN)) {
-        AK_OR_COMPLAIN(read_importance(&f.importance, &selection, &err));
+        AK_OR_COMPLAIN(read_importance(&f.importance, &selection, err));
     }
-    AK_OR_COMPLAIN(get_worth(&f.worth, &selection, &err));
+    AK_OR_COMPLAIN(get_worth(&f.worth, &selection, err));
     f.path = ak_archive_path(selection.archive);
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_text(&f, &selection, args);
     } else if (!print_json(&f)) {
-        AK_OR_COMPLAIN(ak_fail_memory(&err));
+        AK_OR_COMPLAIN(ak_fail_memory(err));
     }
     return AK_EXIT_DONE;
 }

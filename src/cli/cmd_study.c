@@ -273,15 +273,14 @@ static size_t arms_of(const ak_study_options *options)
     return count;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
     static const char *const formats[] = {"text", "csv", "json", "html", NULL};
-    ak_error err = AK_ERROR_INIT;
     ak_llm_options llm;
     watch w = {0};
     char *text = NULL;
     json_auto_t *study = NULL;
-    AK_OR_COMPLAIN(ak_study_format(args, "study", formats, &err));
+    AK_OR_COMPLAIN(ak_study_format(args, "study", formats, err));
     ak_llm_args(&llm, args, &ak_interrupted);
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
@@ -296,15 +295,15 @@ static int run(const ak_args *args)
                                 .cancel = &ak_interrupted};
     w.total = arms_of(&options) * (options.seeds == 0 ? 10 : options.seeds);
     AK_AT_END(ak_like_files_close) ak_like_files like = {0};
-    AK_OR_COMPLAIN(ak_like_files_open(&like, args, &err));
+    AK_OR_COMPLAIN(ak_like_files_open(&like, args, err));
     options.like = (const ak_recording *const *)like.list;
     options.like_count = like.count;
-    AK_OR_COMPLAIN(ak_progress_open(&w.progress, args, &err));
+    AK_OR_COMPLAIN(ak_progress_open(&w.progress, args, err));
     ak_catch_interrupts();
-    ak_status status = do_study(&text, args, &options, &err);
+    ak_status status = do_study(&text, args, &options, err);
     (void)ak_progress_close(&w.progress, NULL);
-    AK_OR_COMPLAIN(ak_out_parse(&study, status, &text, "study", &err));
-    AK_OR_COMPLAIN(print_study(study, args, &err));
+    AK_OR_COMPLAIN(ak_out_parse(&study, status, &text, "study", err));
+    AK_OR_COMPLAIN(print_study(study, args, err));
     return AK_EXIT_DONE;
 }
 

@@ -155,13 +155,12 @@ static const char *lost_in_finish(const ak_tune_result *result)
 /* Reports in one line why no best was found: no configuration worked, or none was measured. Returns
    the exit code. */
 static int nothing_found(const ak_tune_result *result, const ak_progress *progress,
-                         const ak_args *args)
+                         const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     if (result->evaluated == 0 && result->resumed == 0) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: %s before a configuration was measured",
+        (void)ak_fail(err, AK_CANCELLED, "%.80s: %s before a configuration was measured",
                       args->operand[0], ending(result->stopped_by));
-        return ak_complain_error(&err);
+        return ak_complain_error(err);
     }
     size_t most = AK_TRIAL_OK;
     for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
@@ -170,24 +169,24 @@ static int nothing_found(const ak_tune_result *result, const ak_progress *progre
     size_t tried = result->evaluated + result->resumed;
     const char *lost = lost_in_finish(result);
     if (most == AK_TRIAL_OK && lost != NULL) {
-        (void)ak_fail(&err, AK_CRASHED,
+        (void)ak_fail(err, AK_CRASHED,
                       "%.80s: none of %zu configuration%s that worked could be measured again: %s",
                       args->operand[0], tried, ak_plural(tried), lost);
     } else if (most == AK_TRIAL_OK) {
         (void)ak_fail(
-            &err, AK_CRASHED,
+            err, AK_CRASHED,
             "%.80s: none of %zu configuration%s worked, in this run or before; 'autokernel "
             "history' says why",
             args->operand[0], tried, ak_plural(tried));
     } else {
-        (void)ak_fail(&err, AK_CRASHED, "%.80s: none of %zu configuration%s worked; %s: %s",
+        (void)ak_fail(err, AK_CRASHED, "%.80s: none of %zu configuration%s worked; %s: %s",
                       args->operand[0], tried, ak_plural(tried),
                       ak_trial_status_text((ak_trial_status)most),
                       progress->reason[0] != 0 ? progress->reason
                       : lost != NULL           ? lost
                                                : "see 'autokernel history'");
     }
-    return ak_complain_error(&err);
+    return ak_complain_error(err);
 }
 
 static ak_status print_result(const ak_tune_result *result, const ak_task *task,
@@ -265,6 +264,11 @@ typedef struct hand_made {
     size_t count;
 } hand_made;
 
+static void hand_made_clear(hand_made *hand)
+{
+    AK_END_EACH(ak_free, hand->texts, hand->count);
+}
+
 static ak_status read_hand_made(hand_made *out, const ak_args *args, const ak_task *task,
                                 ak_error *err)
 {
@@ -282,81 +286,68 @@ static ak_status read_hand_made(hand_made *out, const ak_args *args, const ak_ta
     return AK_OK;
 }
 
-static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like_files *like)
+static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like_files *like,
+                   ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     ak_progress progress = {0};
     AK_AT_END(ak_tune_result_clear) ak_tune_result result = {0};
-    int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
     ak_tune_options options = options_of(args, &progress, llm, like);
-    hand_made hand = {0};
+    AK_AT_END(hand_made_clear) hand_made hand = {0};
     int64_t begin_ns = ak_clock_ns();
     ak_catch_interrupts();
-    if (ak_args_task(&task, args, &err) != AK_OK ||
-        ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
-        ak_args_measured_task(&task, args, archive, true, &err) != AK_OK ||
-        read_hand_made(&hand, args, task, &err) != AK_OK ||
-        ak_progress_open(&progress, args, &err) != AK_OK) {
-        code = ak_complain_error(&err);
-        goto out;
-    }
+    AK_OR_COMPLAIN(ak_args_task(&task, args, err));
+    AK_OR_COMPLAIN(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
+    AK_OR_COMPLAIN(ak_args_measured_task(&task, args, archive, true, err));
+    AK_OR_COMPLAIN(read_hand_made(&hand, args, task, err));
+    AK_OR_COMPLAIN(ak_progress_open(&progress, args, err));
     options.first = (const char *const *)hand.texts;
     options.first_count = hand.count;
     options.spent_seconds = (double)(ak_clock_ns() - begin_ns) / 1e9;
-    ak_status status = fit_recording(&options, args, task, &err);
-    status = status != AK_OK ? status : ak_tune(&result, task, archive, &options, &err);
+    ak_status status = fit_recording(&options, args, task, err);
+    status = status != AK_OK ? status : ak_tune(&result, task, archive, &options, err);
     ak_error events_err = AK_ERROR_INIT;
     ak_status events = ak_progress_close(&progress, &events_err);
     if (status == AK_OK) {
-        status = print_result(&result, task, archive, args, &err);
+        status = print_result(&result, task, archive, args, err);
     }
     if (status == AK_CANCELLED) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was measured",
+        (void)ak_fail(err, AK_CANCELLED, "%.80s: interrupted before a configuration was measured",
                       args->operand[0]);
         if (!json) {
             ak_next_resume(args);
         }
     }
     if (status != AK_OK) {
-        code = ak_complain_error(&err);
-        code = status == AK_UNAVAILABLE && ak_wide_part() ? AK_EXIT_NO_WORKER : code;
-    } else if (!result.found) {
+        const int code = ak_complain_error(err);
+        return status == AK_UNAVAILABLE && ak_wide_part() ? AK_EXIT_NO_WORKER : code;
+    }
+    if (!result.found) {
         const bool left = !json && ak_next_import(archive, args);
         if (strcmp(result.stopped_by, "cancelled") == 0 && !json && !left) {
             ak_next_resume(args);
         }
-        code = nothing_found(&result, &progress, args);
-    } else {
-        code = events == AK_OK ? AK_EXIT_DONE : ak_complain_error(&events_err);
-        if (ak_archive_left(archive) != NULL) { /* a line has told where its trials are */
-            code = AK_EXIT_FAILED;
-        }
+        return nothing_found(&result, &progress, args, err);
     }
-out:
-    AK_END_EACH(ak_free, hand.texts, hand.count);
-    return code;
+    const int code = events == AK_OK ? AK_EXIT_DONE : ak_complain_error(&events_err);
+    /* a line has told where the trials are that could not be archived */
+    return ak_archive_left(archive) != NULL ? AK_EXIT_FAILED : code;
 }
 
-static int run(const ak_args *args)
+static int run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     ak_llm_options llm;
     AK_AT_END(ak_like_files_close) ak_like_files like = {0};
-    int code = AK_EXIT_FAILED;
     ak_llm_args(&llm, args, &ak_interrupted);
-    if (ak_like_files_open(&like, args, &err) != AK_OK) {
-        code = ak_complain_error(&err);
-    } else if (!ak_args_has(args, AK_OPTION_SIZES)) {
-        code = run_one(args, &llm, &like);
-    } else {
-        ak_progress progress = {0};
-        ak_tune_options options = options_of(args, &progress, &llm, &like);
-        code = ak_tune_sizes_run(args, &options, &progress);
+    AK_OR_COMPLAIN(ak_like_files_open(&like, args, err));
+    if (!ak_args_has(args, AK_OPTION_SIZES)) {
+        return run_one(args, &llm, &like, err);
     }
-    return code;
+    ak_progress progress = {0};
+    const ak_tune_options options = options_of(args, &progress, &llm, &like);
+    return ak_tune_sizes_run(args, &options, &progress, err);
 }
 
 const ak_command ak_cmd_tune = {

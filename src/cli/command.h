@@ -87,14 +87,17 @@ typedef struct ak_command {
     const char *about;    /* paragraphs of help */
     const char *examples; /* lines that work as written */
     bool hidden;
-    bool raw;                        /* argc and argv are passed unparsed to `main` */
-    int (*run)(const ak_args *args); /* returns the exit code; NULL if `raw` */
+    bool raw; /* argc and argv are passed unparsed to `main` */
+    /* Returns the exit code, and has said an error; NULL if `raw`. */
+    int (*run)(const ak_args *args, ak_error *err);
     int (*main)(int argc, char **argv);
 } ak_command;
 
 /* All commands; the last element is NULL. */
 extern const ak_command *const ak_commands[];
 const ak_command *ak_command_find(const char *name); /* NULL if there is none */
+/* Writes what to do about a name that no command has that is not hidden. */
+void ak_command_hint(char *out, size_t bytes, const char *name);
 
 /* Print help, made from the tables of commands and options (help.c). */
 void ak_help_overview(void);
@@ -113,6 +116,6 @@ extern const size_t ak_manual_count;
    latest) or writes it to --output. If `b` is not NULL, the report compares both runs; with
    `versions`, it compares the kernel's versions in the runs of the same task. Also reads --format,
    --archive and --json. Returns the exit code. */
-int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
+int ak_reported(const ak_args *args, const char *a, const char *b, bool versions, ak_error *err);
 
 #endif

@@ -165,28 +165,27 @@ static void print_conversation(const json_t *conversation)
     }
 }
 
-int ak_llm_show_run(const ak_args *args)
+int ak_llm_show_run(const ak_args *args, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     AK_AT_END(ak_text_free_at) char *id = NULL;
     char *text = NULL;
     json_auto_t *conversation = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", &err));
-    AK_TRY(ak_args_archive(&archive, args, &err));
+    AK_TRY(ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", err));
+    AK_TRY(ak_args_archive(&archive, args, err));
     AK_TRY(args->operand[1] == NULL ? AK_OK
-                                    : ak_archive_find_run(&id, archive, args->operand[1], &err));
-    AK_TRY(ak_out_parse(&conversation, ak_llm_conversation(&text, archive, id, &err), &text,
-                        "conversation", &err));
+                                    : ak_archive_find_run(&id, archive, args->operand[1], err));
+    AK_TRY(ak_out_parse(&conversation, ak_llm_conversation(&text, archive, id, err), &text,
+                        "conversation", err));
     if (!ak_args_has(args, AK_OPTION_JSON)) {
         print_conversation(conversation);
     } else {
-        AK_TRY(ak_stored(ak_out_json(conversation), &err));
+        AK_TRY(ak_stored(ak_out_json(conversation), err));
     }
 out:
     return status == AK_OK ? AK_EXIT_DONE
-                           : ak_complain_none(&err, archive == NULL || args->operand[1] != NULL);
+                           : ak_complain_none(err, archive == NULL || args->operand[1] != NULL);
 }
 
 /* ---- stats ----------------------------------------------------------------------------------- */

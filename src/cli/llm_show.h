@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-int ak_llm_show_run(const ak_args *args);
+int ak_llm_show_run(const ak_args *args, ak_error *err);
 /* Prints in one line how many questions a run asked its model, the tokens and, if the price is
    known, the cost. Prints nothing if no model was asked. */
 void ak_llm_use_print(const ak_llm_use *use);

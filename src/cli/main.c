@@ -21,8 +21,6 @@ const ak_command *const ak_commands[] = {
 #undef X
     NULL};
 
-#define COMMANDS_MAX (AK_COUNT(ak_commands))
-
 const ak_command *ak_command_find(const char *name)
 {
     for (size_t i = 0; ak_commands[i] != NULL; i++) {
@@ -31,6 +29,17 @@ const ak_command *ak_command_find(const char *name)
         }
     }
     return NULL;
+}
+
+void ak_command_hint(char *out, size_t bytes, const char *name)
+{
+    const char *names[AK_COUNT(ak_commands)] = {NULL};
+    for (size_t i = 0, count = 0; ak_commands[i] != NULL; i++) {
+        if (!ak_commands[i]->hidden) {
+            names[count++] = ak_commands[i]->name;
+        }
+    }
+    ak_hint(out, bytes, name, names, "'autokernel help' lists them");
 }
 
 /* Opens closed standard streams on /dev/null. Otherwise a file that is opened later would get the
@@ -46,15 +55,9 @@ static void hold_standard_streams(void)
 
 static int unknown_command(const char *word)
 {
-    const char *names[COMMANDS_MAX] = {NULL};
-    for (size_t i = 0, count = 0; ak_commands[i] != NULL; i++) {
-        if (!ak_commands[i]->hidden) {
-            names[count++] = ak_commands[i]->name;
-        }
-    }
     ak_error err = AK_ERROR_INIT;
     char hint[120];
-    ak_hint(hint, sizeof hint, word, names, "'autokernel help' lists them");
+    ak_command_hint(hint, sizeof hint, word);
     if (word[0] == '-') {
         (void)ak_fail(&err, AK_INVALID,
                       "the command comes first, then its options: 'autokernel COMMAND %.80s'",
@@ -82,22 +85,22 @@ static void warn_of_misspelled(const ak_command *command)
 
 static int run_command(const ak_command *command, int argc, char **argv)
 {
-    ak_error err = AK_ERROR_INIT;
+    ak_error error = AK_ERROR_INIT, *err = &error;
     ak_args args;
     AK_AT_END(ak_settings_close) ak_settings settings = {0};
-    AK_OR_COMPLAIN(ak_args_parse(&args, command, argc, argv, &err));
+    AK_OR_COMPLAIN(ak_args_parse(&args, command, argc, argv, err));
     if (ak_args_has(&args, AK_OPTION_HELP)) {
         ak_help_command(command);
         return AK_EXIT_DONE;
     }
-    AK_OR_COMPLAIN(ak_settings_open(&settings, &err));
+    AK_OR_COMPLAIN(ak_settings_open(&settings, err));
     ak_out_settings(&args);
     warn_of_misspelled(command);
-    int code = ak_settings_apply(&args, command, &settings, &err) == AK_OK &&
-                       ak_args_check_needs(&args, command, &err) == AK_OK &&
-                       ak_args_check_files(&args, &err) == AK_OK
-                   ? command->run(&args)
-                   : ak_complain_error(&err);
+    int code = ak_settings_apply(&args, command, &settings, err) == AK_OK &&
+                       ak_args_check_needs(&args, command, err) == AK_OK &&
+                       ak_args_check_files(&args, err) == AK_OK
+                   ? command->run(&args, err)
+                   : ak_complain_error(err);
     ak_out_settings(NULL);
     return code;
 }

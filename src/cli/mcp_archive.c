@@ -34,7 +34,6 @@ static const char *operand_of(const ak_mcp_call *call)
 static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error *err)
 {
     ak_args args;
-    ak_task_spec spec = {.look = true};
     AK_DO(ak_mcp_args(&args, call, err));
     const char *device = args.text[AK_OPTION_DEVICE];
     out->filter =
@@ -44,8 +43,7 @@ static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error 
                             .device = device != NULL && strcmp(device, "auto") == 0 ? NULL : device,
                             .dtype = args.text[AK_OPTION_DTYPE]};
     if (args.text[AK_OPTION_SIZE] != NULL || args.text[AK_OPTION_SET] != NULL) {
-        ak_args_spec(&spec, &args);
-        AK_DO(ak_task_open(&out->task, &spec, err));
+        AK_DO(ak_args_look(&out->task, &args, err));
         out->filter.size = args.text[AK_OPTION_SIZE] == NULL ? NULL : ak_task_size(out->task);
         out->filter.choices = args.text[AK_OPTION_SET] == NULL ? NULL : ak_task_choices(out->task);
     }
@@ -219,10 +217,8 @@ static ak_status write_export(char **text, json_t *changed, const char *path, co
     ak_format_content holds;
     AK_DO(ak_format_holds(&holds, format, err));
     if (holds == AK_FORMAT_TASK) {
-        ak_task_spec spec = {.look = true};
         AK_DO(ak_mcp_args(&args, call, err));
-        ak_args_spec(&spec, &args);
-        AK_DO(ak_task_open(&task, &spec, err));
+        AK_DO(ak_args_look(&task, &args, err));
         AK_DO(ak_task_export(task, format, path, err));
         AK_DO(ak_fs_read(text, NULL, path, EXPORT_MAX, err));
     } else {

@@ -52,15 +52,6 @@ ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err)
                      err);
 }
 
-/* Opens a task that will not be run. A data sheet replaces a device that this machine lacks. */
-static ak_status look(ak_task **out, ak_args *args, const ak_mcp_call *call, ak_error *err)
-{
-    ak_task_spec spec = {.look = true};
-    AK_DO(ak_mcp_args(args, call, err));
-    ak_args_spec(&spec, args);
-    return ak_task_open(out, &spec, err);
-}
-
 /* Removes from the parameters in `object` the values that no valid configuration has. */
 static void keep_occurring(json_t *object, const ak_space *space)
 {
@@ -82,7 +73,8 @@ ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
     AK_AT_END(ak_task_close_at) ak_task *task = NULL;
     json_auto_t *object = NULL, *about = json_object(), *facts = NULL;
     char *text = NULL, valid[AK_NUMBER_BYTES];
-    AK_DO(look(&task, &args, call, err));
+    AK_DO(ak_mcp_args(&args, call, err));
+    AK_DO(ak_args_look(&task, &args, err));
     AK_DO(ak_mcp_warnings(call, task, &args, err));
     AK_DO(ak_out_parse(&facts, ak_task_facts(&text, task, NULL, err), &text, "facts", err));
     object = ak_space_json(task);
@@ -130,7 +122,8 @@ ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)
     ak_error why = AK_ERROR_INIT;
     json_auto_t *facts = NULL;
     AK_AT_END(ak_text_free_at) char *text = NULL;
-    AK_DO(look(&task, &args, call, err));
+    AK_DO(ak_mcp_args(&args, call, err));
+    AK_DO(ak_args_look(&task, &args, err));
     bool valid = ak_mcp_config(&config, json_object_get(call->arguments, "config"), &args, task,
                                &why) == AK_OK;
     if (valid) {

@@ -31,15 +31,31 @@ static void suggest(ak_buf *command, const char *why)
     ak_buf_free(command);
 }
 
+/* Appends `words` with `name` in place of "%s", else behind them; NULL: no name. */
+static void add_words(ak_buf *out, const char *words, const char *name)
+{
+    const char *blank = strstr(words, "%s");
+    const size_t before = blank == NULL ? strlen(words) : (size_t)(blank - words);
+    ak_buf_append(out, words, before);
+    if (name != NULL) {
+        ak_buf_puts(out, blank == NULL ? " " : "");
+        ak_shell_quote(out, name);
+    }
+    ak_buf_puts(out, blank == NULL ? "" : blank + 2);
+}
+
+void ak_next(const char *words, const char *name, const char *why)
+{
+    ak_buf command = AK_BUF(HINT_BYTES);
+    add_words(&command, words, name);
+    suggest(&command, why);
+}
+
 static void next_on_trials(const char *words, const char *name, bool recorded, const char *why,
                            const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
-    ak_buf_puts(&command, words);
-    if (name != NULL) {
-        ak_buf_putc(&command, ' ');
-        ak_shell_quote(&command, name);
-    }
+    add_words(&command, words, name);
     if (recorded) {
         add_option(&command, AK_OPTION_DEVICE, args->text[AK_OPTION_DEVICE]);
     }
@@ -80,19 +96,15 @@ bool ak_next_import(const ak_archive *archive, const ak_args *args)
 void ak_next_resume(const ak_args *args)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
+    const int end = ak_options_end(args->word_count, args->words);
     ak_buf_puts(&command, "tune");
-    bool said = false;
-    for (int i = 0; i < args->word_count; i++) {
-        if (!said && strcmp(args->words[i], "--") == 0) { /* only operands follow */
-            ak_buf_puts(&command, " --resume");
-            said = true;
-        }
-        if (strcmp(args->words[i], "--resume") != 0) {
+    for (int i = 0; i <= args->word_count; i++) {
+        ak_buf_puts(&command, i == end ? " --resume" : "");
+        if (i < args->word_count && (i >= end || strcmp(args->words[i], "--resume") != 0)) {
             ak_buf_putc(&command, ' ');
             ak_shell_quote(&command, args->words[i]);
         }
     }
-    ak_buf_puts(&command, said ? "" : " --resume");
     suggest(&command, "go on where it was");
 }
 

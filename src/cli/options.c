@@ -67,18 +67,15 @@ bool ak_args_has(const ak_args *args, ak_option_id id)
     return args->text[id] != NULL;
 }
 
+double ak_args_number(const ak_args *args, ak_option_id id, double otherwise)
+{
+    return ak_args_has(args, id) ? args->number[id] : otherwise;
+}
+
 bool ak_args_typed(const ak_args *args, ak_option_id id)
 {
     return args->text[id] != NULL && args->origin[id] != NULL &&
            strncmp(args->origin[id], "--", 2) == 0;
-}
-
-static ak_status refuse_number(const ak_option *option, const char *text, const char *origin,
-                               ak_error *err)
-{
-    return ak_fail(err, AK_INVALID, "%s must be a %s from %.16g to %.16g, not '%.*s'", origin,
-                   option->kind == AK_KIND_WHOLE ? "whole number" : "number", option->low,
-                   option->high, SHOWN_MAX, text);
 }
 
 /* Reads the value of an option whose kind is a number or a time. */
@@ -96,11 +93,12 @@ static ak_status read_number(double *out, const ak_option *option, const char *t
     if (good && *out >= option->low && *out <= option->high) {
         return AK_OK;
     }
-    return option->kind == AK_KIND_TIME
-               ? ak_fail(err, AK_INVALID,
-                         "%s must be a time such as 90s, 10m or 1.5h (0.1 s to 720 h), not '%.*s'",
-                         origin, SHOWN_MAX, text)
-               : refuse_number(option, text, origin, err);
+    AK_FAIL_IF(option->kind == AK_KIND_TIME, err, AK_INVALID,
+               "%s must be a time such as 90s, 10m or 1.5h (0.1 s to 720 h), not '%.*s'", origin,
+               SHOWN_MAX, text);
+    return ak_fail(err, AK_INVALID, "%s must be a %s from %.16g to %.16g, not '%.*s'", origin,
+                   option->kind == AK_KIND_WHOLE ? "whole number" : "number", option->low,
+                   option->high, SHOWN_MAX, text);
 }
 
 ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const char *origin,
@@ -370,12 +368,18 @@ static ak_status take_operand(ak_args *args, const ak_command *command, const ch
     return AK_OK;
 }
 
-static bool wants_help(const ak_command *command, int argc, char **argv)
+int ak_options_end(int count, char *const *words)
 {
-    for (int i = 0; i < argc && (command->options & AK_O(HELP)); i++) {
-        if (strcmp(argv[i], "--") == 0) {
-            return false;
-        }
+    int end = 0;
+    while (end < count && strcmp(words[end], "--") != 0) {
+        end++;
+    }
+    return end;
+}
+
+static bool wants_help(const ak_command *command, int end, char **argv)
+{
+    for (int i = 0; i < end && (command->options & AK_O(HELP)); i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return true;
         }
@@ -408,18 +412,17 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
                         ak_error *err)
 {
     *out = (ak_args){.words = argv, .word_count = argc};
-    if (wants_help(command, argc, argv)) {
+    const int end = ak_options_end(argc, argv);
+    if (wants_help(command, end, argv)) {
         return ak_args_set(out, AK_OPTION_HELP, "true", "--help", err);
     }
-    bool only_operands = false;
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i], *value;
         ak_option_id id;
         ak_status status;
-        if (only_operands || word[0] != '-' || word[1] == 0) {
+        if (i > end || word[0] != '-' || word[1] == 0) {
             status = take_operand(out, command, word, err);
-        } else if (strcmp(word, "--") == 0) {
-            only_operands = true;
+        } else if (i == end) {
             continue;
         } else if (!find_option(&id, &value, command->options, word)) {
             status = unknown_option(command, word, err);
@@ -445,21 +448,20 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
 }
 
 int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const char *refusal,
-                const char *fallback)
+                const char *fallback, ak_error *err)
 {
     const char *names[16] = {NULL}, *word = args->operand[0];
     assert(count < AK_COUNT(names));
     for (size_t i = 0; i < count; i++) {
         names[i] = verbs[i].name;
         if (strcmp(verbs[i].name, word) == 0) {
-            return verbs[i].run(args);
+            return verbs[i].run(args, err);
         }
     }
-    ak_error err = AK_ERROR_INIT;
     char hint[120];
     ak_hint(hint, sizeof hint, word, names, fallback);
-    (void)ak_fail(&err, AK_INVALID, "%s '%.80s'; %s", refusal, word, hint);
-    return ak_complain_error(&err);
+    (void)ak_fail(err, AK_INVALID, "%s '%.80s'; %s", refusal, word, hint);
+    return ak_complain_error(err);
 }
 
 #define FORMATS_MAX 32

@@ -20,7 +20,11 @@ const char *ak_option_help(const ak_command *command, ak_option_id id);
 /* Returns how many words of the command line an option of `set` takes that begins at `word`: 2 if
    the next word is its value, else 1; 0 if `word` names no option of `set`. */
 int ak_option_words(const char *word, ak_option_set set);
+/* Returns the index of the first "--", behind which all words are operands; `count` without one. */
+int ak_options_end(int count, char *const *words);
 bool ak_args_has(const ak_args *args, ak_option_id id);
+/* Returns the value of an option that is a number or a time; `otherwise` if it is not given. */
+double ak_args_number(const ak_args *args, ak_option_id id, double otherwise);
 /* Returns whether the command line itself gives the option, a flag as true. Settings do not count.
  */
 bool ak_args_typed(const ak_args *args, ak_option_id id);
@@ -47,14 +51,14 @@ void ak_hint(char *out, size_t bytes, const char *word, const char *const *known
 /* What a command does if its first operand is the word `name`. */
 typedef struct ak_verb {
     const char *name;
-    int (*run)(const ak_args *args);
+    int (*run)(const ak_args *args, ak_error *err);
 } ak_verb;
 
 /* Runs the verb that the first operand names and returns its exit code. If none has that name,
    complains "REFUSAL 'WORD'; HINT", where the hint is the nearest name or `fallback`. At most 15
    verbs. */
 int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const char *refusal,
-                const char *fallback);
+                const char *fallback, ak_error *err);
 
 /* Finds a format by name, where '-' and '_' are the same; *out is static. Returns AK_INVALID, with
    the nearest name in the error, if there is no such format. */

@@ -73,11 +73,11 @@ void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Complains about an error and returns the exit code: 2 for input that is wrong, missing, damaged
    or over a limit, else 1. */
 int ak_complain_error(const ak_error *err);
-/* Ends a command with the line and the exit code of the error, if a call that fills `err` fails. */
+/* Ends a command with the line and the exit code of the error, if a call that fills *err fails. */
 #define AK_OR_COMPLAIN(call)                                                                       \
     do {                                                                                           \
         if ((call) != AK_OK) {                                                                     \
-            return ak_complain_error(&err);                                                        \
+            return ak_complain_error(err);                                                         \
         }                                                                                          \
     } while (0)
 /* Does the same as ak_complain_error, but returns 1 for AK_NOT_FOUND, because an archive that has

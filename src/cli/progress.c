@@ -62,8 +62,7 @@ static void erase(ak_progress *p)
 
 /* Prints a line that stays, above the redrawn one. Control characters are replaced, because texts
    come from kernels and compilers. */
-static void say(ak_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(ak_progress *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(ak_progress *p, const char *format, ...)
 {
     if (!p->bar && !p->lines) {
         return;
@@ -106,9 +105,8 @@ static double fraction_of(const ak_progress *p, double elapsed)
 
 /* Appends to the line if the terminal has room for all of it, so that no figure is cut. An empty
    line takes the text in any case. */
-static void add(char line[LINE_MAX_BYTES], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(char line[LINE_MAX_BYTES], const char *format,
+                                                      ...)
 {
     size_t used = strlen(line), width = ak_columns(stderr);
     va_list args;

@@ -66,17 +66,16 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
     return refuse_format("", wanted, err);
 }
 
-int ak_reported(const ak_args *args, const char *a, const char *b, bool versions)
+int ak_reported(const ak_args *args, const char *a, const char *b, bool versions, ak_error *err)
 {
-    ak_error err = AK_ERROR_INIT;
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     AK_AT_END(ak_text_free_at) char *text = NULL, *id = NULL, *beside = NULL;
     char with_width[32];
     const char *format = "text", *path = args->text[AK_OPTION_OUTPUT];
     const bool to_file = path != NULL && strcmp(path, "-") != 0;
     ak_status status = AK_OK;
-    AK_TRY(choose_format(&format, args, &err));
-    AK_TRY(ak_args_archive(&archive, args, &err));
+    AK_TRY(choose_format(&format, args, err));
+    AK_TRY(ak_args_archive(&archive, args, err));
     if (strcmp(format, "text") == 0) {
         /* In a pipe or a file a report is folded only if COLUMNS sets the width. */
         size_t width = to_file ? 0 : ak_columns(stdout);
@@ -84,17 +83,17 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         (void)snprintf(with_width, sizeof with_width, "text:%zu", width);
         format = with_width;
     }
-    AK_TRY(a == NULL ? AK_OK : ak_archive_find_run(&id, archive, a, &err));
-    AK_TRY(b == NULL ? AK_OK : ak_archive_find_run(&beside, archive, b, &err));
-    AK_TRY(versions    ? ak_report_versions(&text, archive, id, format, &err)
-           : b == NULL ? ak_report(&text, archive, id, format, &err)
-                       : ak_report_versus(&text, archive, id, beside, format, &err));
+    AK_TRY(a == NULL ? AK_OK : ak_archive_find_run(&id, archive, a, err));
+    AK_TRY(b == NULL ? AK_OK : ak_archive_find_run(&beside, archive, b, err));
+    AK_TRY(versions    ? ak_report_versions(&text, archive, id, format, err)
+           : b == NULL ? ak_report(&text, archive, id, format, err)
+                       : ak_report_versus(&text, archive, id, beside, format, err));
     if (strncmp(format, "text", 4) == 0 || strcmp(format, "md") == 0) {
         ak_charset_fit(text); /* JSON, CSV and pages are UTF-8 everywhere */
     }
     if (to_file) {
-        AK_TRY(ak_target_of_report(path, args, &err));
-        AK_TRY(ak_fs_write(path, text, strlen(text), &err));
+        AK_TRY(ak_target_of_report(path, args, err));
+        AK_TRY(ak_fs_write(path, text, strlen(text), err));
         ak_out("wrote %s\n", path);
     } else {
         size_t length = strlen(text);
@@ -102,5 +101,5 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
     }
 out:
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(&err, archive == NULL || a != NULL);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_none(err, archive == NULL || a != NULL);
 }

@@ -28,6 +28,7 @@ ak_status ak_wide_tune(const ak_size_list *list, const ak_args *args, ak_error *
 
 /* Tunes all sizes and returns the exit code. Opens and closes `progress`, to which the event sink
    in `options` must report. */
-int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress);
+int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress,
+                      ak_error *err);
 
 #endif

@@ -298,6 +298,13 @@ ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_args_look(ak_task **out, const ak_args *args, ak_error *err)
+{
+    ak_task_spec spec = {.look = true};
+    ak_args_spec(&spec, args);
+    return ak_task_open(out, &spec, err);
+}
+
 static bool has_choice(const ak_args *args, const ak_task *task)
 {
     return !ak_args_has(args, AK_OPTION_IMPL) &&
@@ -327,8 +334,7 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
         AK_DO(ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err));
         AK_DO(ak_args_measured_task(&task, args, archive, false, err));
     }
-    *out = task;
-    task = NULL;
+    AK_GIVE(out, task);
     return AK_OK;
 }
 

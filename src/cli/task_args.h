@@ -20,6 +20,9 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args);
    other option gives them. The NAME: before a configuration gives the implementation if --impl does
    not. Warns if --size leaves out sizes. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
+/* Opens the task for a command that will not run it: a data sheet replaces a device that this
+   machine lacks, and --config is not read. */
+ak_status ak_args_look(ak_task **out, const ak_args *args, ak_error *err);
 
 /* If the kernel has several implementations and --impl names none, replaces *task by that of the
    implementation which ak_task_choose finds: the one measured fastest in the archive or, with
@@ -87,8 +90,10 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
 bool ak_next_import(const ak_archive *archive, const ak_args *args);
 /* Suggests the present command line of `tune` with --resume added. */
 void ak_next_resume(const ak_args *args);
-/* Suggests a command on the same archive: `words`, followed by `name` in quotes if it needs them
-   (NULL: no name). */
+/* Suggests a command: `words` with `name`, in quotes if it needs them, in place of "%s" or, if they
+   have none, behind them (NULL: no name). */
+void ak_next(const char *words, const char *name, const char *why);
+/* Does the same as ak_next for a command on the same archive. */
 void ak_next_on_archive(const char *words, const char *name, const char *why, const ak_args *args);
 /* Does the same as ak_next_on_archive for a command on the trials that were shown. It repeats a
    --device that names a recording, without which the command would leave out trials on

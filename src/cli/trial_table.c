@@ -82,19 +82,17 @@ ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *t
     return ak_out_parse(out, status, &text, "evidence", err);
 }
 
-ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
-                                   ak_error *err)
+ak_status ak_trial_say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err)
 {
     json_auto_t *evidence = NULL;
     AK_DO(ak_trial_evidence(&evidence, archive, trial, err));
     const char *words = ak_json_text_at(evidence, "undecided");
     if (words[0] != 0) {
-        ak_buf_print(out, "%s %s %s%s%s: %c%s", ak_or_empty(trial->kernel),
-                     ak_or_empty(trial->size), ak_or_empty(trial->dtype),
-                     ak_or_empty(trial->choices)[0] == 0 ? "" : " ", ak_or_empty(trial->choices),
-                     ak_ascii_lower(words[0]), words + 1);
+        ak_out("%s %s %s%s%s: %c%s\n", ak_or_empty(trial->kernel), ak_or_empty(trial->size),
+               ak_or_empty(trial->dtype), ak_or_empty(trial->choices)[0] == 0 ? "" : " ",
+               ak_or_empty(trial->choices), ak_ascii_lower(words[0]), words + 1);
     }
-    return ak_buf_status(out, err);
+    return AK_OK;
 }
 
 /* Gives a trial as JSON, with the member `finish` unless `archive` is NULL. Free with

@@ -39,9 +39,8 @@ ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_archive *a
    run's best. */
 ak_status ak_trial_evidence(json_t **out, ak_archive *archive, const ak_trial *trial,
                             ak_error *err);
-/* Appends "KERNEL SIZE TYPE OPTIONS: its speed is not decided against ...", without a line break,
-   if the finish that the trial won left that open; else nothing. */
-ak_status ak_trial_print_undecided(ak_buf *out, ak_archive *archive, const ak_trial *trial,
-                                   ak_error *err);
+/* Prints "KERNEL SIZE TYPE OPTIONS: its speed is not decided against ..." if the finish that the
+   trial won left that open; else nothing. */
+ak_status ak_trial_say_undecided(ak_archive *archive, const ak_trial *trial, ak_error *err);
 
 #endif

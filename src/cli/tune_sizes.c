@@ -1,8 +1,6 @@
 /* tune_sizes.c: tunes many sizes, and prints which configurations serve them at what loss. */
 
 #include "base/clock.h"
-#include "base/fs.h"
-#include "base/shell.h"
 #include "cli/compared.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
@@ -206,16 +204,10 @@ static void print_table(const ak_sizes_result *r, size_t wanted)
 
 static void print_next(const ak_sizes_result *r, const ak_archive *archive, const ak_args *args)
 {
-    ak_buf command = AK_BUF(4 * AK_PATH_MAX);
     ak_out("\n");
     if (!ak_next_import(archive, args) && r->table_count > 0) {
-        ak_buf_puts(&command, "export ");
-        ak_shell_quote(&command, args->operand[0]);
-        ak_buf_puts(&command, " --format dispatch");
-        if (ak_buf_status(&command, NULL) == AK_OK) {
-            ak_next_on_archive(command.data, NULL, "write dispatch.json", args);
-        }
-        ak_buf_free(&command);
+        ak_next_on_archive("export %s --format dispatch", args->operand[0], "write dispatch.json",
+                           args);
         ak_next_on_archive("report", r->run, "what happened in this run", args);
     }
 }
@@ -319,23 +311,24 @@ static ak_status tune(ak_sizes_result *out, const ak_size_list *list, const ak_a
     return ak_tune_sizes(out, &request, archive, &rest, err);
 }
 
-int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress)
+int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress,
+                      ak_error *err)
 {
     ak_status status = AK_OK, events = AK_OK;
     bool left = false; /* a file has what could not be archived */
-    ak_error err = AK_ERROR_INIT, events_err = AK_ERROR_INIT;
+    ak_error events_err = AK_ERROR_INIT;
     AK_AT_END(ak_size_list_free) ak_size_list list = {0};
     AK_AT_END(ak_archive_close_at) ak_archive *archive = NULL;
     AK_AT_END(ak_sizes_result_clear) ak_sizes_result result = {0};
-    AK_TRY(read_request(&list, args, &err));
+    AK_TRY(read_request(&list, args, err));
     ak_warn_listed_sizes(args, list.items, list.count);
-    AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
-    AK_TRY(ak_progress_open(progress, args, &err));
-    status = tune(&result, &list, args, archive, options, &err);
+    AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err));
+    AK_TRY(ak_progress_open(progress, args, err));
+    status = tune(&result, &list, args, archive, options, err);
     events = ak_progress_close(progress, &events_err);
     AK_TRY(status);
-    AK_TRY(print_result(&result, archive, args, &err));
-    AK_TRY(result.table_count == 0 ? no_table(&result, archive, args, &err) : AK_OK);
+    AK_TRY(print_result(&result, archive, args, err));
+    AK_TRY(result.table_count == 0 ? no_table(&result, archive, args, err) : AK_OK);
 out:
     left = archive != NULL && ak_archive_left(archive) != NULL;
     if ((status == AK_CANCELLED ||
@@ -343,7 +336,7 @@ out:
         !left && !ak_args_has(args, AK_OPTION_JSON)) {
         ak_next_resume(args);
     }
-    return status != AK_OK   ? ak_complain_error(&err)
+    return status != AK_OK   ? ak_complain_error(err)
            : events != AK_OK ? ak_complain_error(&events_err)
            : left            ? AK_EXIT_FAILED /* a line has told where the trials are */
                              : AK_EXIT_DONE;

@@ -56,8 +56,8 @@ static void command(wide *w, size_t at)
     const char *size = w->list->items[at];
     w->argv[count++] = w->program;
     w->argv[count++] = "tune";
-    int i = 0;
-    for (; i < w->args->word_count && strcmp(w->args->words[i], "--") != 0; i++) {
+    const int end = ak_options_end(w->args->word_count, w->args->words);
+    for (int i = 0; i < end; i++) {
         int skip = ak_option_words(w->args->words[i], whole);
         if (skip == 0) {
             w->argv[count++] = w->args->words[i];
@@ -83,7 +83,7 @@ static void command(wide *w, size_t at)
     if (w->begun[at] > 0 && !ak_args_has(w->args, AK_OPTION_RESUME)) {
         w->argv[count++] = "--resume"; /* so that the trials of the lost worker are used */
     }
-    for (; i < w->args->word_count; i++) {
+    for (int i = end; i < w->args->word_count; i++) {
         w->argv[count++] = w->args->words[i]; /* "--" and the operands behind it */
     }
     w->argv[count] = NULL;
