@@ -42,7 +42,7 @@ def few():
 done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, close_fds=False,
                       restore_signals=False, preexec_fn={"ignored": ignored, "blocked": blocked,
                                                          "inherited": inherited, "few": few}[how])
-text = [line for line in done.stdout.splitlines() if "no Landlock" not in line and "no seccomp" not in line and "compiling or running for" not in line and not line.startswith("warning: the machine")]
+text = [line for line in done.stdout.splitlines() if "no Landlock" not in line and "no seccomp" not in line and "compiling or running for" not in line and not line.startswith(("computing inputs", "warning: the machine"))]
 print(how, done.returncode, " | ".join(text))
 PY
 for how in ignored blocked inherited few; do

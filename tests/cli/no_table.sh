@@ -42,7 +42,7 @@ if locked:
 PY
 for how in open locked; do
     rm -f archive.db*
-    python3 drive.py $how $tune --sizes '1000;2000' --evals 4 --quiet
+    python3 drive.py $how $tune --sizes '500;1000;2000' --evals 6 --quiet # the signal may come late where others use the processors
 done
 autokernel import --format json autokernel-waiting-*.json | head -1
 echo "-- not enough"

@@ -93,6 +93,12 @@ matches() {
     fi
 }
 
+# How warnings begin that are no part of what is tested: of what the kernel of this machine, or a sanitizer, does not
+# allow, and of how busy or fast the machine is. A size may stand before them. (test_kernel.py has those of tune, too.)
+of_machine='this kernel has no |the machine (is|was) busy |the clock (differed|was held back) |one candidate measured twice '
+of_machine+='|the fastest of the search .* could not be judged|the limits of this device were measured too low |all times are '
+of_machine+='|.* took .* ms in the finish and .* ms |#[0-9]+ is [a-z]+ than .* in the rounds that both took part in'
+
 # Runs test $1, now for the $2-th time.
 run_one() {
     local name=$1 time=$2 base scratch code want=0
@@ -121,18 +127,9 @@ run_one() {
     ) >"$scratch/out" 2>&1 </dev/null
     code=$?
     # The scratch folder has another name each time.
-    # What the kernel of this machine, or a sanitizer, does not allow is no part of what is tested,
-    # and neither is how busy the machine is.
-    sed -e "s#$scratch#SCRATCH#g" -e '/^warning: this kernel has no /d' \
-        -e '/^warning: .*: the machine was busy,/d' -e '/^warning: the machine \(is\|was\) busy /d' \
-        -e '/^warning: .*: the machine was busy with /d' \
-        -e '/^speed compares times of the same round/d' \
-        -e '/^warning: #[0-9]* is [a-z]* than .* in the rounds that both took part in/d' \
-        -e '/: compiling or running for [0-9]* s; /d' \
-        -e '/^computing inputs and right results for [0-9]* s; /d' \
-        -e '/^warning: one candidate measured twice /d' \
-        -e '/^warning: the fastest of the search .* could not be judged/d' \
-        -e '/^warning: the limits of this device were measured too low /d' "$scratch/out" >"$scratch/shown"
+    sed -E -e "s#$scratch#SCRATCH#g" -e "/^warning: (.*: )?($of_machine)/d" \
+        -e '/^(speed compares times of the same round|roofline above 100 %)/d' \
+        -e '/(: compiling or running|^computing inputs and right results) for [0-9]+ s; /d' "$scratch/out" >"$scratch/shown"
     if [ $code -eq 77 ]; then
         echo "skip $name: $(tail -n 1 "$scratch/shown")"
         rm -rf "$base"

@@ -45,7 +45,10 @@ def tuned(**more):
 
 
 #: what a run warns of that has more to do than measure, or a device that changes its clock
-OF_THE_MACHINE = r"ak\.tune_kernel: (the (machine|clock|limits) |one candidate |.* took .* ms )"
+OF_THE_MACHINE = (
+    r"ak\.tune_kernel: (the (machine|clock|limits|fastest) |one candidate |all times are "
+    r"|#[0-9]+ is |.* took .* ms )"
+)
 
 
 @contextlib.contextmanager
