@@ -240,7 +240,8 @@ static void keep_notices(void *context, const char *event, const char *json)
     }
 }
 
-static void tune(ak_tune_result *out, fixture *f, model *m, const char *strategy, int generations)
+static void tune(ak_tune_result *out, fixture *f, model *m, const char *strategy, int generations,
+                 size_t evaluations)
 {
     ak_error err = AK_ERROR_INIT;
     assert_true(server_start_as(&m->server, NULL, 0, model_main, m));
@@ -250,7 +251,7 @@ static void tune(ak_tune_result *out, fixture *f, model *m, const char *strategy
                           .prices = f->prices[0] == 0 ? NULL : f->prices};
     ak_tune_options options = {.finish_seconds = 0.15,
                                .strategy = strategy,
-                               .evaluations = 12,
+                               .evaluations = evaluations,
                                .finalists = 1,
                                .sink = keep_notices,
                                .sink_context = f,
@@ -274,7 +275,8 @@ static void test_closed_loop(void **state)
     if (f == NULL) {
         skip();
     }
-    tune(&result, f, &m, "llm:fill=0", 4);
+    /* What a busy machine has measured again counts, too: more than 4 generations can use up. */
+    tune(&result, f, &m, "llm:fill=0", 4, 60);
     assert_string_equal(result.stopped_by, "generations");
     assert_int_equal(result.llm.calls, 4);
     assert_int_equal(result.llm.failed, 0);
@@ -347,7 +349,7 @@ static void test_unauthorized(void **state)
     if (f == NULL) {
         skip();
     }
-    tune(&result, f, &m, "llm:fill=0", 2);
+    tune(&result, f, &m, "llm:fill=0", 2, 60);
     assert_true(result.found);
     assert_int_equal(result.llm.failed, 1);
     assert_int_equal(result.llm.uncounted, 1); /* nobody says what the question took */
@@ -384,7 +386,7 @@ static void test_given_up(void **state)
     assert_int_equal(sem_init(&m.heard, 0, 0), 0);
     f->silent = &m;
     set_prices(f);
-    tune(&result, f, &m, "hybrid", 1);
+    tune(&result, f, &m, "hybrid", 1, 12);
     assert_true(result.found);
     assert_int_equal(result.llm.calls, 1);
     assert_int_equal(result.llm.failed, 1);
