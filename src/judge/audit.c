@@ -106,7 +106,9 @@ static ak_status try_other(trying *t, uint64_t stream, ak_error *err)
     AK_DO(ak_stage_plan(&stage, &e->memory, e->task, e->task->shape.size, 0, 0, err));
     stage.habit = ak_evaluator_constants_vary(e->task) ? AK_HABIT_VARIED : AK_HABIT_USUAL;
     AK_DO(ak_stage_prepare(&stage, e->reference, e->secret ^ (STREAMS + stream), false, err));
-    return try_draw(t, &stage, err);
+    ak_status status = try_draw(t, &stage, err);
+    t->stage = NULL;
+    return status;
 }
 
 static ak_status refuse(const trying *t, size_t argument, size_t kind, ak_error *err)

@@ -262,6 +262,7 @@ static bool draw(int64_t *size, const listed *l, const ak_hidden_wish *wish, int
     const int64_t end = ak_clock_ns() + wish->ns;
     const int wanted = wish->far ? 1 : DRAWS;
     size_t least = WORST + 1;
+    double largest = 0;
     int equal = 0;
     for (int i = 0; i < attempts && (equal < wanted || (least > 0 && i < BETTER_ATTEMPTS)); i++) {
         int64_t drawn[AK_SIZES_MAX];
@@ -275,8 +276,10 @@ static bool draw(int64_t *size, const listed *l, const ak_hidden_wish *wish, int
         if (!is_good(&faults, drawn, l, wish)) {
             continue;
         }
-        if (faults < least || product(l, drawn) > product(l, size)) {
+        const double own = product(l, drawn);
+        if (faults < least || own > largest) {
             memcpy(size, drawn, sizeof drawn);
+            largest = own;
         }
         equal = faults < least ? 1 : equal + 1;
         least = faults;
