@@ -22,7 +22,9 @@
  * than computing them takes, as a product is tested with a random vector, and mend what the harness
  * has changed there. It keeps nothing and is right on all inputs, but it is fast only in a batch.
  * So a call is also timed, except in place, after its inputs were seen and all results were then
- * changed. Its caches and branches are as in a batch, so its limit is narrower (RESULTS_TIMES).
+ * changed. Its caches and branches are as in a batch, so its limit is narrower
+ * (AK_ALONE_RESULTS_TIMES). That is less than a processor's speed changes where other programs
+ * share its core, so such a call is compared with the batches just before and after it.
  *
  * One fast call of a kind is enough to pass, but after changed results several are needed. Waits
  * for a processor are taken into account (alone.h), so another program's work neither fails an
@@ -49,10 +51,9 @@
 /* This time is added if there are several threads, because they sleep between calls and must be
    woken. */
 #define ALONE_THREADS_NS 50000.0
-/* A call behind another on the same inputs, whose results were changed in between, may take
-   RESULTS_TIMES as long as a call in a batch, plus what a call alone may take longer and, with
-   several threads, the time in which these get the arguments from each other's caches. */
-#define RESULTS_TIMES 1.25
+/* Where a call is behind another on the same inputs and there are several threads, these get the
+   arguments from each other's caches at this rate. */
+#define MOVED_BYTES_PER_NS 5.0
 /* A call on unseen inputs may take FRESH_TIMES as long as one on seen inputs or, if there is only
    one set of unseen inputs, FRESH_ONE_TIMES as long, plus ALONE_NS. */
 #define FRESH_TIMES     2.0
@@ -74,14 +75,11 @@
    UNSEEN_MOST, are made until UNSEEN_NS have passed. */
 #define UNSEEN_MOST 15
 #define UNSEEN_NS   AK_SECOND_NS
-/* Threads get inputs from each other's caches at this rate. */
-#define MOVED_BYTES_PER_NS 5.0
 
-static ak_status one_call(ak_alone_calls *c, ak_loaded *r, ak_stage *stage, bool judged,
-                          ak_error *err)
+/* Makes one call, whose time is that of r->outcome. */
+static ak_status one_call(ak_loaded *r, ak_stage *stage, bool judged, ak_error *err)
 {
     AK_LOADED_DO(r, ak_loaded_batch(r, stage, 1, err));
-    ak_alone_add(c, &r->outcome);
     return judged ? ak_loaded_judge(r, stage, true, err)
                   : ak_stage_check_zones(&r->outcome, stage, err);
 }
@@ -119,7 +117,8 @@ static ak_status call_in_turns(ak_alone_calls *fresh, ak_alone_calls *again, ak_
         }
         AK_LOADED_DO(r, ak_loaded_change(r, i == 0, err));
         AK_LOADED_DO(r, more_fresh || i == 0 ? ak_loaded_watched(r, seen, 1, err) : AK_OK);
-        AK_LOADED_DO(r, one_call(again, r, seen, i == 0, err));
+        AK_LOADED_DO(r, one_call(r, seen, i == 0, err));
+        ak_alone_add(again, &r->outcome);
         if (again->count >= least && again->least <= limits->call_ns && !more_fresh) {
             return AK_OK;
         }
@@ -169,7 +168,8 @@ static ak_status excuse(ak_alone_finding *finding, ak_loaded *r, uint32_t iterat
         }
         r->unpredicted = true;
         for (int k = 0; k < CALLS && r->outcome.status == AK_TRIAL_OK; k++) {
-            AK_DO(one_call(&later, r, stage, k == 0, err));
+            AK_DO(one_call(r, stage, k == 0, err));
+            ak_alone_add(&later, &r->outcome);
         }
         r->unpredicted = false;
         if (r->outcome.status != AK_TRIAL_OK) {
@@ -322,34 +322,44 @@ static ak_status look_at_memory(ak_alone_finding *finding, ak_loaded *r, turns *
                                        : AK_OK;
 }
 
+/* Runs a batch on seen inputs. */
+static ak_status batch_beside(ak_alone_batch *out, ak_loaded *r, turns *t, ak_error *err)
+{
+    AK_LOADED_DO(r, ak_loaded_watched(r, t->seen, t->iterations, err));
+    *out = ak_alone_batch_of(&r->outcome, t->iterations);
+    return AK_OK;
+}
+
 /* Times calls that find no results of an earlier call. If most are not about as fast as a call in a
-   batch (each_ns), the candidate spares itself work by such results. Does nothing if the problem
-   works in place, because its outputs hold inputs then. */
+   batch (each_ns), the candidate spares itself work by such results. From the first slow call on,
+   each is made between two batches. Does nothing if the problem works in place, because its outputs
+   hold inputs then. */
 static ak_status look_at_results(ak_alone_finding *finding, ak_loaded *r, turns *t, double each_ns,
                                  ak_error *err)
 {
     const double moved = r->threads > 1 ? ak_stage_bytes(&r->e->own[0]) / MOVED_BYTES_PER_NS : 0.0;
-    const ak_alone_limits limits = {.call_ns = RESULTS_TIMES * each_ns + ak_alone_slack(r) + moved,
-                                    .batches = true};
-    ak_alone_calls calls = {0}, none = {0};
-    size_t fast = 0;
+    const double more_ns = ak_alone_slack(r) + moved;
+    ak_alone_results results = {0};
+    ak_alone_batch before = {0}, after = {0};
     if (r->outcome.status != AK_TRIAL_OK || t->iterations == 1 ||
         ak_problem_works_in_place(r->e->task->problem)) {
         return AK_OK;
     }
     do {
-        r->warmed = true;
-        ak_status status = one_call(&calls, r, t->seen, calls.count == 0, err);
-        r->warmed = false;
-        AK_DO(status);
-        fast += calls.count > 0 && calls.ns[calls.count - 1] <= limits.call_ns ? 1 : 0;
-        /* One fast call proves nothing: of these calls only the first is judged. */
-        if (r->outcome.status != AK_TRIAL_OK ||
-            (fast >= AK_ALONE_LEAST && 2 * fast >= calls.count)) {
-            return AK_OK;
+        const bool between = results.fast < results.calls.count;
+        if (between && before.ns == 0) {
+            AK_LOADED_DO(r, batch_beside(&before, r, t, err));
         }
-    } while (calls.count < AK_ALONE_CALLS);
-    *finding = ak_alone_decide(&t->found, &none, &calls, &limits);
+        r->warmed = true;
+        ak_status status = one_call(r, t->seen, results.calls.count == 0, err);
+        r->warmed = false;
+        AK_LOADED_DO(r, status);
+        const ak_outcome call = r->outcome;
+        AK_LOADED_DO(r, between ? batch_beside(&after, r, t, err) : AK_OK);
+        ak_alone_add_result(&results, &call, before, after, each_ns, more_ns);
+        *finding = ak_alone_decide_results(&t->found, &results);
+        before = after;
+    } while (*finding == AK_ALONE_UNKNOWN && results.calls.count < AK_ALONE_CALLS);
     return AK_OK;
 }
 

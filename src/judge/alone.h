@@ -34,6 +34,10 @@
    fails. */
 #define AK_ALONE_LEAST 3
 
+/* A call behind another on the same inputs, whose results were changed in between, may take this
+   many times as long as a call in a batch. */
+#define AK_ALONE_RESULTS_TIMES 1.25
+
 /* The times of some calls, in nanoseconds. Begins as {0}. */
 typedef struct ak_alone_calls {
     size_t count, quiet_count;
@@ -80,6 +84,32 @@ ak_alone_finding ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fr
    the batch, SLOWER if at least half of them (of AK_ALONE_AGAIN_CALLS or more, nine tenths)
    certainly took longer, else UNKNOWN. May sort the times. */
 ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_limits *limits);
+
+/* What a call of a batch took. Begins as {0}: there is no batch. */
+typedef struct ak_alone_batch {
+    double ns;      /* by the clock */
+    double certain; /* without the time for which threads waited, if that is known */
+} ak_alone_batch;
+ak_alone_batch ak_alone_batch_of(const ak_outcome *outcome, uint32_t calls);
+/* Calls on inputs that were just seen, whose results were all changed in between. Begins as {0}. */
+typedef struct ak_alone_results {
+    ak_alone_calls calls;
+    size_t fast; /* those about as fast as a call in a batch */
+    size_t slow; /* those certainly slower */
+} ak_alone_results;
+/* Adds a call that was made between two batches, or between none. In the batches whose time is to
+   be confirmed a call took each_ns. Other programs on the same core halve a processor's speed for
+   milliseconds or minutes, and no wait tells, so a call is compared with the batches around it: it
+   is fast by the faster of them or by each_ns, and slow by all three. Alone it may take more_ns
+   longer, besides AK_ALONE_RESULTS_TIMES. */
+void ak_alone_add_result(ak_alone_results *results, const ak_outcome *outcome,
+                         ak_alone_batch before, ak_alone_batch after, double each_ns,
+                         double more_ns);
+/* Decides by these calls: FINE if at least half of them, and AK_ALONE_LEAST, were fast, because not
+   all are judged. Once AK_ALONE_CALLS were made, IDLES if nine tenths were slow, and FINE if not
+   and one was fast. Else UNKNOWN. Sets *evidence for IDLES, with other_ns 0, and may then sort the
+   times. */
+ak_alone_finding ak_alone_decide_results(ak_alone_evidence *evidence, ak_alone_results *results);
 
 /* Returns by how many ns a call on unseen inputs may take longer because its data come from memory:
    what calls that only read the arguments certainly took beyond usual_ns, or 0. usual_ns is the

@@ -96,6 +96,44 @@ ak_alone_finding ak_alone_decide_unseen(ak_alone_calls *calls, const ak_alone_li
     return certainly(calls) > limits->full_ns ? AK_ALONE_SLOWER : AK_ALONE_UNKNOWN;
 }
 
+ak_alone_batch ak_alone_batch_of(const ak_outcome *outcome, uint32_t calls)
+{
+    ak_alone_calls batch = {0};
+    ak_alone_add(&batch, outcome);
+    return (ak_alone_batch){.ns = batch.ns[0] / calls, .certain = batch.certain[0] / calls};
+}
+
+void ak_alone_add_result(ak_alone_results *results, const ak_outcome *outcome,
+                         ak_alone_batch before, ak_alone_batch after, double each_ns,
+                         double more_ns)
+{
+    const bool between = before.ns > 0 && after.ns > 0;
+    const double faster = between ? fmin(before.certain, after.certain) : 0;
+    const double slower = between ? fmax(before.ns, after.ns) : HUGE_VAL;
+    ak_alone_calls *calls = &results->calls;
+    ak_alone_add(calls, outcome);
+    const double ns = calls->ns[calls->count - 1], certain = calls->certain[calls->count - 1];
+    results->fast += ns <= AK_ALONE_RESULTS_TIMES * fmax(each_ns, faster) + more_ns ? 1 : 0;
+    results->slow += certain > AK_ALONE_RESULTS_TIMES * fmax(each_ns, slower) + more_ns ? 1 : 0;
+}
+
+ak_alone_finding ak_alone_decide_results(ak_alone_evidence *evidence, ak_alone_results *results)
+{
+    const size_t count = results->calls.count;
+    *evidence = (ak_alone_evidence){0};
+    if (results->fast >= AK_ALONE_LEAST && 2 * results->fast >= count) {
+        return AK_ALONE_FINE;
+    }
+    if (count < AK_ALONE_CALLS) {
+        return AK_ALONE_UNKNOWN;
+    }
+    if (results->slow < count - count / 10) {
+        return results->fast > 0 ? AK_ALONE_FINE : AK_ALONE_UNKNOWN;
+    }
+    evidence->alone_ns = certainly(&results->calls);
+    return AK_ALONE_IDLES;
+}
+
 double ak_alone_cold(ak_alone_calls *reads, double usual_ns)
 {
     const double most = certainly(reads);

@@ -250,6 +250,90 @@ static void without_batches_or_unseen_inputs(void **state)
     assert_true(evidence.alone_ns == 9000 * US);
 }
 
+/* Returns what is decided from AK_ALONE_CALLS calls whose results were changed, or as many as
+   decide, where a call takes 400 us in a batch and every other one of them alone takes `us` and
+   `other_us`, of which threads waited for waited_us. Batches around them have calls of batch_us; 0:
+   there are none. */
+static ak_alone_finding decide_results(double us, double other_us, double batch_us,
+                                       double waited_us)
+{
+    const double slack = 25 * US;
+    ak_alone_results results = {0};
+    ak_alone_evidence evidence;
+    ak_alone_finding finding;
+    const ak_outcome batch = {
+        .status = AK_TRIAL_OK, .ns = (int64_t)(batch_us * 4 * US), .waits_known = true};
+    const ak_alone_batch beside = ak_alone_batch_of(&batch, 4);
+    do {
+        const ak_outcome outcome = {
+            .status = AK_TRIAL_OK,
+            .ns = (int64_t)((results.calls.count % 2 == 0 ? us : other_us) * US),
+            .waited_ns = (int64_t)(waited_us * US),
+            .waits_known = true};
+        ak_alone_add_result(&results, &outcome, beside, beside, 400 * US, slack);
+        finding = ak_alone_decide_results(&evidence, &results);
+    } while (finding == AK_ALONE_UNKNOWN && results.calls.count < AK_ALONE_CALLS);
+    assert_true((finding == AK_ALONE_IDLES) == (evidence.alone_ns > 0));
+    return finding;
+}
+
+/* Nobody computes only what another call has not: 525 us is the limit. */
+static void results_are_not_used_again(void **state)
+{
+    (void)state;
+    assert_int_equal(decide_results(520, 520, 0, 0), AK_ALONE_FINE);
+    assert_int_equal(decide_results(520, 900, 400, 0), AK_ALONE_FINE);
+    assert_int_equal(decide_results(900, 900, 400, 0), AK_ALONE_IDLES);
+    /* The processor is half as fast as it was, whether in all of the calls or not. */
+    assert_int_equal(decide_results(900, 900, 800, 0), AK_ALONE_FINE);
+    assert_int_equal(decide_results(400, 800, 800, 0), AK_ALONE_FINE);
+    assert_int_equal(decide_results(1100, 1100, 800, 0), AK_ALONE_IDLES);
+    /* Waits tell nothing, and neither do calls without batches beside them. */
+    assert_int_equal(decide_results(900, 900, 400, 500), AK_ALONE_UNKNOWN);
+    assert_int_equal(decide_results(900, 900, 0, 0), AK_ALONE_UNKNOWN);
+}
+
+/* One call in `apart` is fast. More than a tenth leaves it open whether the others only waited. */
+static ak_alone_finding decide_apart(size_t apart)
+{
+    const ak_outcome slow = {.status = AK_TRIAL_OK, .ns = 900 * US};
+    const ak_outcome quick = {.status = AK_TRIAL_OK, .ns = 400 * US};
+    const ak_alone_batch batch = ak_alone_batch_of(&quick, 1);
+    ak_alone_results results = {0};
+    ak_alone_evidence evidence;
+    while (results.calls.count < AK_ALONE_CALLS) {
+        assert_int_equal(ak_alone_decide_results(&evidence, &results), AK_ALONE_UNKNOWN);
+        const bool is_quick = results.calls.count % apart == 0;
+        ak_alone_add_result(&results, is_quick ? &quick : &slow, batch, batch, 400 * US, 0);
+    }
+    return ak_alone_decide_results(&evidence, &results);
+}
+
+static void few_fast_calls_decide_late(void **state)
+{
+    (void)state;
+    assert_int_equal(decide_apart(9), AK_ALONE_FINE);
+    assert_int_equal(decide_apart(24), AK_ALONE_IDLES);
+}
+
+/* A batch beside a call was slow for a moment: it neither excuses nor accuses. */
+static void one_slow_batch_says_nothing(void **state)
+{
+    (void)state;
+    ak_alone_results results = {0};
+    const ak_outcome call = {.status = AK_TRIAL_OK, .ns = 900 * US};
+    const ak_alone_batch slow = {.ns = 850 * US, .certain = 850 * US};
+    const ak_alone_batch quick = {.ns = 400 * US, .certain = 400 * US};
+    ak_alone_add_result(&results, &call, quick, slow, 400 * US, 0);
+    ak_alone_add_result(&results, &call, slow, quick, 400 * US, 0);
+    assert_int_equal(results.fast, 0);
+    assert_int_equal(results.slow, 0);
+    ak_alone_add_result(&results, &call, slow, slow, 400 * US, 0);
+    assert_int_equal(results.fast, 1);
+    ak_alone_add_result(&results, &call, quick, quick, 400 * US, 0);
+    assert_int_equal(results.slow, 1);
+}
+
 /* A reader of a device that takes READ_US for all arguments, what it took until now, and how much
    it was to read last. */
 #define READ_US 5000
@@ -316,6 +400,9 @@ int main(void)
         cmocka_unit_test(little_is_a_quarter_of_the_arguments),
         cmocka_unit_test(waits_leave_few_short_kernels_unjudged),
         cmocka_unit_test(without_batches_or_unseen_inputs),
+        cmocka_unit_test(results_are_not_used_again),
+        cmocka_unit_test(few_fast_calls_decide_late),
+        cmocka_unit_test(one_slow_batch_says_nothing),
         cmocka_unit_test(large_arguments_are_not_read_for_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
