@@ -36,7 +36,8 @@ SEEDS = {"": 2026, "-second": 2027, "-third": 2028, "-fourth": 2034, "-fifth": 2
          "-eighth": 2080, "-ninth": 2090, "-tenth": 2100, "-eleventh": 2110,
          "-twelfth": 2120, "-thirteenth": 2130, "-fourteenth": 2140,
          "-fifteenth": 2150, "-sixteenth": 2160, "-seventeenth": 2180, "-eighteenth": 2190, "-nineteenth": 2200, "-twentieth": 2210,
-         "-twenty-first": 2220, "-twenty-second": 2230}
+         "-twenty-first": 2220, "-twenty-second": 2230,
+         "-twenty-third": 2240}
 
 def random_products(seed, count=40):
     """Returns M, N, K, log-uniform from 16 to 16384. They are multiples of 8; in every fourth shape all three are odd."""
